@@ -7,16 +7,11 @@ from rungs_report.circumstances import FLOATS
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, over_cub
 from rungs_report.sweeps import few
-from rungs_report.words import code, table, text
+from rungs_report.words import code, columns, spaced, table, text
 
 
 FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error that is promised to repeat"
 PLAIN = "the same bits every time, under CUB's workspace contract"
-
-
-def is_shown(variant: Variant) -> bool:
-    """Neither a mere launch shape of another rung nor the choice of one."""
-    return variant.ladder != compare.SWEEP_OF_LAUNCHES and not compare.is_door(variant)
 
 
 def errors_of(machine: Machine, cells: list[Cell], variant: Variant) -> dict[Cell, list[float]]:
@@ -32,7 +27,9 @@ def points(machine: Machine, cell: Cell) -> list[dict[str, Any]]:
     smaller = [each for each in compare.sizes(machine, cell.problem) if each.items <= cell.items]
     ratios = compare.told(machine, cell)
     found = []
-    told = {v: errors_of(machine, smaller, v) for v in compare.contenders(machine, cell) if is_shown(v)}
+    # Neither a mere launch shape of another rung nor the choice of one.
+    shown = [v for v in compare.contenders(machine, cell) if v.ladder != compare.SWEEP_OF_LAUNCHES and not compare.is_door(v)]
+    told = {v: errors_of(machine, smaller, v) for v in shown}
     told = {variant: by_size for variant, by_size in told.items() if cell in by_size}
     shared = [each for each in smaller if all(each in by_size for by_size in told.values())]
     for variant, by_size in told.items():
@@ -117,40 +114,39 @@ def contents(page: Page) -> list[str]:
     overview = []
     for problem in problems(page):
         cell = compare.ladder_cell(machine, problem)
-        found = points(machine, cell) if cell else []
-        if cell is None or len(found) < 2:
+        found = points(machine, cell)
+        if len(found) < 2:
             continue
         told = asked(machine, cell, found)
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
         before = len(lines)
-        lines += [f"### {about} items", ""]
+        lines += spaced(f"### {about} items")
         if told:
             prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, PLAIN, EXACT, BOTH)]
             overview.append([about, page.label(told[FASTEST]["variant"]), *prices])
-            lines += [sentence(page, told), ""]
-            lines += priced(page, "what is asked for", [[name, each] for name, each in told.items()], told[FASTEST])
+            lines += spaced(sentence(page, told))
+            lines += priced(page, "what is asked for", list(told.items()), told[FASTEST])
         several = f"{problem.operation}_{problem.input_type}"
         lines += page.drawn(charts.pareto, (cell, found), several) if compare.is_headline(problem) else []
         ordered = sorted(found, key=lambda each: (each["price"], each["error"]))
         # By the ladder, not by what was measured: the rows keep their places when a GPU is measured again.
         steady = sorted(found, key=lambda each: machine.order[each["variant"]])
-        lines += ["The Pareto front of all variants, what no other beats in one without losing in the other:", ""]
-        lines += priced(page, "Pareto", [["**front**", each] for each in ordered if each["front"]], ordered[0])
-        lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [["**front**" * each["front"], each] for each in steady], ordered[0]))
+        lines += spaced("The Pareto front of all variants, what no other beats in one without losing in the other:")
+        lines += priced(page, "Pareto", [("**front**", each) for each in ordered if each["front"]], ordered[0])
+        lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [("**front**" * each["front"], each) for each in steady], ordered[0]))
         if not compare.is_headline(problem):
             lines[before:] = fold(f"{about} items", lines[before:])
     if not lines:
         return []
     errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))
-    about = [
+    about = spaced(
         f"Error: {'; '.join(errors)}; of several sizes the worst: those up to the one shown at which every variant of the table was run. Repeats: 20 runs gave the same bits in every case of every"
         " type; promised: the variant says it always will. Times the fastest: how many times the time of the fastest of its table it takes, by"
         " their speed-ups over the same CUB; that is the price. ≈: measured against another release's CUB, and carried over. There is one input a"
         " size, so errors that lie close together tell no rungs apart.",
-        "",
-    ]
+    )
     headers = ["", "fastest", "the same bits every time cost", "these under CUB's workspace contract", "the least error costs", "the least error that is promised to repeat costs"]
-    return [*about, *([*table(headers, overview), ""] if len(overview) > 1 else []), *growth(page), *lines]
+    return [*about, *(spaced(table(headers, overview)) if len(overview) > 1 else []), *growth(page), *lines]
 
 
 def growth(page: Page) -> list[str]:
@@ -167,28 +163,23 @@ def growth(page: Page) -> list[str]:
                 rows.append([each.cell.items, words.size(each.cell.items), *told])
         shown = few({row[0] for row in rows})
         if rows := [row[1:] for row in rows if row[0] in shown]:
-            lines += [f"### {text(charts.describe(problem))}: the error at each n", ""]
-            lines += [*table([">n", "best rung", ">its error (ulp)", "CUB's fastest entry", ">its error (ulp)"], rows), ""]
+            lines += spaced(f"### {text(charts.describe(problem))}: the error at each n")
+            lines += spaced(table([">n", "best rung", ">its error (ulp)", "CUB's fastest entry", ">its error (ulp)"], rows))
     return lines
 
 
-def priced(page: Page, first: str, named: list[list[Any]], fast: dict[str, Any]) -> list[str]:
-    machine, rows = page.machine, []
-    for name, each in named:
-        rows.append(
-            [
-                name,
-                page.label(each["variant"]),
-                words.time(each["time"]),
-                over_cub(each["ratio"]),
-                price(each, fast),
-                words.number(float(each["error"])),
-                words.yes_no(each["repeats"]),
-                words.yes_no(machine.variants[each["variant"]].get("deterministic")),
-            ]
-        )
-    headers = [first, "variant", ">time", f">{compare.over_main(machine)}", ">times the fastest", ">error (ulp)", "repeats", "promised"]
-    return [*table(headers, rows), ""]
+def priced(page: Page, first: str, named: list[tuple[str, dict[str, Any]]], fast: dict[str, Any]) -> list[str]:
+    told = {
+        first: lambda named: named[0],
+        "variant": lambda named: page.label(named[1]["variant"]),
+        ">time": lambda named: words.time(named[1]["time"]),
+        f">{compare.over_main(page.machine)}": lambda named: over_cub(named[1]["ratio"]),
+        ">times the fastest": lambda named: price(named[1], fast),
+        ">error (ulp)": lambda named: words.number(float(named[1]["error"])),
+        "repeats": lambda named: words.yes_no(named[1]["repeats"]),
+        "promised": lambda named: words.yes_no(page.machine.variants[named[1]["variant"]].get("deterministic")),
+    }
+    return spaced(columns(named, told))
 
 
 def briefly(page: Page) -> str:

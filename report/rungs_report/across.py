@@ -5,7 +5,7 @@ from rungs_report import studies, words
 from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 NAMES = {
     "nccl": "NCCL", "nccl_symmetric": "NCCL symmetric", "cub_then_nccl": "CUB, then NCCL", "cub_then_nccl_symmetric": "CUB, then NCCL symmetric",
@@ -18,10 +18,6 @@ FILLED = 1 << 20  # bytes from which a share of the link says something: below, 
 def runs(machine: Machine) -> list[Run]:
     """The latest of each number of GPUs."""
     return studies.latest(machine.across, lambda run: run["ranks"])
-
-
-def measured(machine: Machine) -> bool:
-    return bool(machine.across)
 
 
 def result(cell: Cell, name: str) -> Result | None:
@@ -62,11 +58,8 @@ def bus(run: Run, cell: Cell, name: str | None) -> float | None:
 
 def groups(run: Run) -> dict[tuple[str, str], list[Cell]]:
     """By problem and mode, the fewest bytes first; of the problems all-reduce first, and of these sums of floats."""
-    found: dict[tuple[str, str], list[Cell]] = {}
     order = sorted(run["cells"], key=lambda cell: (cell["operation"], cell["type"] != "f32", cell["type"], MODES.index(cell["mode"]), cell["items"]))
-    for cell in order:
-        found.setdefault((problem(cell), cell["mode"]), []).append(cell)
-    return found
+    return words.grouped(order, lambda cell: (problem(cell), cell["mode"]))
 
 
 def problem(cell: Cell) -> str:
@@ -82,10 +75,6 @@ def told(speedup: Result | None) -> str:
     return words.ratio(speedup["value"]) + SAID[speedup["verdict"]].replace("CUB", "NCCL") if speedup else words.UNKNOWN
 
 
-def banners(page: Page) -> list[str]:
-    return studies.banners(page, runs(page.machine), "across")
-
-
 def findings(page: Page) -> list[str]:
     """A line for each number of GPUs, problem and mode, and what was verified."""
     lines, rows = [], []
@@ -99,7 +88,7 @@ def findings(page: Page) -> list[str]:
                     rows.append([str(run["ranks"]), what, mode, code(ours), NAMES.get(name, code(name)), *told[:2], told[3]])
         lines.append(verified(run))
     headers = [">GPUs", "", "mode", "ours", "beside", ">over it", "least", ">faster / tie / slower / undecided"]
-    return [*([*table(headers, rows), ""] if rows else []), *[line for each in lines for line in (each, "")]]
+    return [*(spaced(table(headers, rows))), *[line for each in lines for line in (each, "")]]
 
 
 def verified(run: Run) -> str:
@@ -124,18 +113,13 @@ def speeds(page: Page) -> list[str]:
             sends, rows = found[0]["operation"] == "all_reduce", []
             for cell in found:
                 best = min(named(run, "rung", cell), key=lambda name: time(cell, name), default=None)
-                rows.append(
-                    [
-                        words.byte_size(cell["bytes"]),
-                        words.time(time(cell, ours)),
-                        *(part for name in libraries for part in (words.time(time(cell, name)), told(over(cell, ours, name)))),
-                        *([f"{words.time(time(cell, best))} {code(best)}" if best else words.UNKNOWN] if rungs else []),
-                        *([words.number(bus(run, cell, ours)), share(run, cell)] if sends else []),
-                    ]
-                )
+                row = [words.byte_size(cell["bytes"]), words.time(time(cell, ours))]
+                row += [part for name in libraries for part in (words.time(time(cell, name)), told(over(cell, ours, name)))]
+                row += [f"{words.time(time(cell, best))} {code(best)}" if best else words.UNKNOWN] * bool(rungs)
+                rows.append(row + [words.number(bus(run, cell, ours)), share(run, cell)] * sends)
             headers = [">size", f">{code(ours)}", *(part for name in libraries for part in (f">{NAMES.get(name, name)}", ">over it"))]
             headers += [">fastest rung"] * bool(rungs) + [">bus GB/s", ">of the link"] * sends
-            lines += [f"## {gpus(run)}: {what}, {mode}", "", *table(headers, rows), ""]
+            lines += spaced(f"## {gpus(run)}: {what}, {mode}", table(headers, rows))
     return lines
 
 
@@ -159,8 +143,8 @@ def ladder(page: Page) -> list[str]:
                 least = min(filter(None, (time(cell, name) for name in rungs)), default=None)
                 times = [(time(cell, name), words.time(time(cell, name))) for name in rungs]
                 rows.append([words.byte_size(cell["bytes"]), *(f"**{said}**" if value and value == least else said for value, said in times)])
-            lines += [f"## The ladder on {gpus(run)}: {what}, {mode}", ""]
-            lines += [*table([">size", *(f">{code(name)}" for name in rungs)], rows), ""]
+            lines += spaced(f"## The ladder on {gpus(run)}: {what}, {mode}")
+            lines += spaced(table([">size", *(f">{code(name)}" for name in rungs)], rows))
     return lines
 
 
@@ -176,29 +160,24 @@ def beside_torch(page: Page) -> list[str]:
             found = {result["name"]: words.time(result["median_us"]) if result["verified"] else "**wrong**" for result in cell["results"]}
             known = cells.get(cell["bytes"])
             rows.append([words.byte_size(cell["bytes"]), words.time(time(known, own(ours, known)) if known else None), *(found.get(name, words.UNKNOWN) for name in names)])
-        lines += [
+        lines += spaced(
             f"## Beside torch {text(theirs['environment']['torch'])} on {gpus(theirs)}",
-            "",
             "Sums of f32 in graphs by `torch.distributed`'s symmetric memory, multicast off. These are other processes than ours, which took no turns with"
             " it, so no speed-up is told.",
-            "",
-            *table([">size", ">ours", *(f">{code(name)}" for name in names)], rows),
-            "",
-        ]
+            table([">size", ">ours", *(f">{code(name)}" for name in names)], rows),
+        )
     return lines
 
 
 def ideas(page: Page) -> list[str]:
     """What each contender is about; the latest run's word counts."""
     merged = {each["name"]: each for run in runs(page.machine) for each in run["contenders"]}
-    rows = [
-        [code(each["name"]), code(each["against"]), text(each["idea"]), text(each["gains"]), text(each["costs"])] for each in merged.values()
-    ]
-    return ["## What each does", "", *table(["", "against", "idea", "gains", "costs"], rows), ""]
+    told = {"": lambda each: code(each["name"]), "against": lambda each: code(each["against"])}
+    told |= {name: lambda each, name=name: text(each[name]) for name in ("idea", "gains", "costs")}
+    return section("## What each does", columns(merged.values(), told))
 
 
-def left_out(page: Page) -> list[str]:
-    return studies.left_out(runs(page.machine), [">GPUs", ""], lambda run, each: (str(run["ranks"]), code(each["name"])))
+left_out = studies.left_out(runs, [">GPUs", ""], lambda run, each: (str(run["ranks"]), code(each["name"])))
 
 
 def how(page: Page) -> list[str]:
@@ -206,16 +185,13 @@ def how(page: Page) -> list[str]:
     multicast = "NVLink's multicast is off in all contenders."
     if any(run["nccl"]["version"] and run["variables"].get("NCCL_NVLS_ENABLE") != "0" for run in runs(page.machine)):
         multicast = "NCCL was free to use NVLink's multicast in a run; the others never use it."
-    return [
+    return spaced(
         "## How this was measured",
-        "",
         "`rungs_across` runs one host thread for each GPU. A sample is several calls of one contender, in a graph or in a stream. Its time is the slowest"
         " GPU's between two events, over the calls. Before each sample all GPUs meet and make a call, or replay the graph, that is not timed. All contenders of a cell take turns."
         " Times are medians. Bus GB/s count what each GPU has to send at least. The link's share is of plain copies in each direction while both are busy.",
-        "",
         f"{multicast} {studies.undecided(runs(page.machine), 'one contender lies')}",
-        "",
-        *studies.measured_with(
+        studies.measured_with(
             runs(page.machine), "run", ">GPUs", "cards", "driver", "NCCL", "commit", ">cells", ">link one way (GB/s)", ">both ways, each (GB/s)", "NCCL's variables"
         ),
-    ]
+    )

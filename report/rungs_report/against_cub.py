@@ -11,7 +11,7 @@ from rungs_report import by_key, charts, compare, words
 from rungs_report.data import Cell, Machine, Row, Run
 from rungs_report.page import MARKS, Page
 from rungs_report.storage import Storage
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 # Operations and operators of result files, in the order of the page: the call, and where the whole ladder is.
 CALLS = {
@@ -88,10 +88,8 @@ def stands(machine: Machine) -> dict[str, list[Stand]]:
                 if compare.is_door(variant) and row.speedup_over_cub and row.verdict and (cell.operation, cell.operator) in CALLS:
                     found.setdefault(cell, {})[run.cccl] = Met(run, row)
     order = list(CALLS)
-    by_call: dict[str, list[Stand]] = {}
-    for cell in sorted(found, key=lambda cell: (order.index((cell.operation, cell.operator)), place(cell))):
-        by_call.setdefault(CALLS[cell.operation, cell.operator][0], []).append(Stand(cell, found[cell]))
-    return by_call
+    cells = sorted(found, key=lambda cell: (order.index((cell.operation, cell.operator)), place(cell)))
+    return words.grouped(cells, lambda cell: CALLS[cell.operation, cell.operator][0], lambda cell: Stand(cell, found[cell]))
 
 
 def place(cell: Cell) -> tuple[object, ...]:
@@ -155,7 +153,7 @@ def whole(found: list[Stand]) -> list[str]:
             met = stand.met.get(release)
             row += [words.significant(met.row.median_us), words.significant(met.cub_us), words.ratio(met.row.speedup_over_cub)] if met else [words.UNKNOWN] * 3
         rows.append([*row, SAID[stand.verdict], f"{int(stand.latest.workspace_bytes or 0):,}", words.span(cubs_bytes(stand))])
-    return [*table(headers, rows), ""]
+    return spaced(table(headers, rows))
 
 
 def compact(found: list[Stand]) -> list[str]:
@@ -168,18 +166,22 @@ def compact(found: list[Stand]) -> list[str]:
         told = f"{words.significant(met.row.median_us)} : {words.significant(met.cub_us)}, {ratios(stand, of)}"
         fields.setdefault(tuple(named(stand.cell)), {})[stand.cell.input_type] = told
     types = sorted({each.cell.input_type for each in found}, key=lambda each: (each != FULL, each))
-    return [*table([*headers, *types], [[*names, *(own.get(each, words.UNKNOWN) for each in types)] for names, own in fields.items()]), ""]
+    return spaced(table([*headers, *types], [[*names, *(own.get(each, words.UNKNOWN) for each in types)] for names, own in fields.items()]))
 
 
 def spread(found: list[Stand]) -> list[str]:
     """The speed-ups of samples that are not uniform, over all sizes."""
     headers, named = naming(found, size=False)
-    fields: dict[tuple[str, ...], dict[str, list[float]]] = {}
-    for stand in sorted(found, key=lambda each: (each.cell.input_type, place(each.cell))):
-        fields.setdefault((stand.cell.input_type, *named(stand.cell)), {}).setdefault(charts.distribution(stand.cell.distribution), []).append(stand.speedup)
+    ordered = sorted(found, key=lambda each: (each.cell.input_type, place(each.cell)))
     columns = list(dict.fromkeys(charts.distribution(each.cell.distribution) for each in found))
-    rows = [[*names, *(words.ratio(min(own[each])) if each in own else words.UNKNOWN for each in columns)] for names, own in fields.items()]
-    return ["Other distributions, the lowest speed-up over all n ([each n](histograms.md)):", "", *table(["type", *headers, *(f">{each}" for each in columns)], rows), ""]
+    rows = []
+    for names, alike in words.grouped(ordered, lambda each: (each.cell.input_type, *named(each.cell))).items():
+        own = words.grouped(alike, lambda each: charts.distribution(each.cell.distribution), lambda each: each.speedup)
+        rows.append([*names, *(words.ratio(min(own[each]) if each in own else None) for each in columns)])
+    return spaced(
+        "Other distributions, the lowest speed-up over all n ([each n](histograms.md)):",
+        table(["type", *headers, *(f">{each}" for each in columns)], rows),
+    )
 
 
 # ---- the sections
@@ -202,17 +204,14 @@ def tallies(page: Page) -> list[str]:
                 rows.append(line(f"`{name}`", mode, own))
     every = all_releases(page)
     lower = " A cell counts by the lower of its speed-ups. The README's table has only the cells that met both." if len(every) > 1 else ""
-    return [
+    return spaced(
         f"Measured beside CUB {words.listed([text(each) for each in every])}. A speed-up is the time of CUB's fastest device-wide entry in the cell over the front door's, both taken in one run: above 1 we are faster.{lower} Cold calls read"
         " from DRAM, warm ones may find their data in L2, graph is one call inside a captured CUDA graph. Both libraries' times are of the second of CUB's two phases:"
         " the storage, whose bytes [workspace](#workspace) tells, was allocated before. [How a number comes to be](../../docs/measuring.md#how-a-number-comes-to-be).",
-        "",
-        *table(["call", "mode", ">cells", ">geometric mean", ">median", ">lowest", ">faster", ">level or undecided", ">slower"], rows),
-        "",
+        table(["call", "mode", ">cells", ">geometric mean", ">median", ">lowest", ">faster", ">level or undecided", ">slower"], rows),
         "Calls without a section were not timed through the front door here."
-        + (" Calls by key, partitions and runs were measured by another program: [selections and runs of keys](by_key.md)." if by_key.measured(page.machine) else ""),
-        "",
-    ]
+        + (" Calls by key, partitions and runs were measured by another program: [selections and runs of keys](by_key.md)." if page.machine.by_key else ""),
+    )
 
 
 def unmeasured(page: Page, found: list[Stand]) -> list[str]:
@@ -223,7 +222,7 @@ def unmeasured(page: Page, found: list[Stand]) -> list[str]:
         missing = [words.size(cell.items) for cell in compare.sizes(machine, problem) if cell not in own and any(compare.is_ours(machine, v) for v in compare.contenders(machine, cell))]
         if missing:
             told.append(f"{text(charts.describe(problem))}: {words.listed(missing)}")
-    return [f"The front door was not measured beside CUB, and rungs were, at these sizes: {'; '.join(told)}.", ""] if told else []
+    return spaced(f"The front door was not measured beside CUB, and rungs were, at these sizes: {'; '.join(told)}.") if told else []
 
 
 def calls(page: Page) -> list[str]:
@@ -231,7 +230,10 @@ def calls(page: Page) -> list[str]:
     for name, found in stands(page.machine).items():
         ladder = CALLS[found[0].cell.operation, found[0].cell.operator][1]
         entries = dict.fromkeys(entry(met, each.cell) for each in found for met in each.met.values())
-        lines += [f"## `{name}`", "", f"CUB's fastest: {words.listed([code(each) for each in entries])}. {NOTES.get(name, '')}".rstrip() + f" [All rungs]({ladder}).", ""]
+        lines += spaced(
+            f"## `{name}`",
+            f"CUB's fastest: {words.listed([code(each) for each in entries])}. {NOTES.get(name, '')}".rstrip() + f" [All rungs]({ladder}).",
+        )
         uniform = [each for each in found if each.cell.distribution == "uniform"]
         single = [each for each in uniform if each.cell.input_type == FULL and "histogram" not in each.cell.operation]
         single = single if len(single) > FEW else []
@@ -252,11 +254,10 @@ def entry(met: Met, cell: Cell) -> str:
 def guide(page: Page) -> list[str]:
     every = all_releases(page)
     of_releases = f"; one speed-up for each of CUB {words.listed([text(each) for each in every])}, the times beside the lower" if len(every) > 1 else ""
-    return [
+    return spaced(
         f"Tables with a workspace are of {FULL}; times of one run stand beside each other. In tables with columns of types a field reads `ours : CUB's, speed-up`, times in µs{of_releases}."
         " = is level, ? undecided, − slower.",
-        "",
-    ]
+    )
 
 
 def cubs_bytes(stand: Stand) -> set[int]:
@@ -286,14 +287,8 @@ def workspace(page: Page) -> list[str]:
             cell = stand.cell
             of = shape(cell) if cell.sizes.keys() & {"rows", "bins"} else cell.input_type
             asked.add(name, of, cell.items, int(stand.latest.workspace_bytes or 0), cubs_bytes(stand))
-    keys = " Calls by key have [their own table](by_key.md#workspace)." if by_key.measured(page.machine) else ""
-    return [
-        "## Workspace",
-        "",
-        f"The temporary storage that a call asks for in CUB's first phase: {told}.{keys}",
-        "",
-        *asked.table(),
-    ]
+    keys = " Calls by key have [their own table](by_key.md#workspace)." if page.machine.by_key else ""
+    return spaced("## Workspace", f"The temporary storage that a call asks for in CUB's first phase: {told}.{keys}", asked.table())
 
 
 class Slower(NamedTuple):
@@ -347,29 +342,23 @@ LOSSES = "Where CUB is faster"
 def losses(page: Page) -> list[str]:
     found = slower(page)
     if not found:
-        return [f"## {LOSSES}", "", "In no cell of this page.", ""]
-    alike: dict[tuple[str, str, int], list[Slower]] = {}
-    for each in found:
-        alike.setdefault((each.call, each.problem, each.items), []).append(each)
+        return spaced(f"## {LOSSES}", "In no cell of this page.")
     rows = []
-    for (call, problem, items), several in alike.items():
+    for (call, problem, items), several in words.grouped(found, lambda each: (each.call, each.problem, each.items)).items():
         worst = several[0]
         speedups = " / ".join(words.ratio(each.speedup) for each in several)
         rows.append([speedups, f"`{call}`", " / ".join(each.types for each in several), problem, words.size(items), words.significant(worst.ours), words.significant(worst.cub), text(worst.release)])
-    keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if by_key.measured(page.machine) else ""
+    keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if page.machine.by_key else ""
     by_key_scans = any("SegmentedScan" in each.call and text(each.release) < "3.3" for each in found)
     scans = " CUB before 3.3 has no scan of segments. There its scan by key stands beside ours, over keys that are made beforehand." * by_key_scans
-    return [
+    return spaced(
         f"## {LOSSES}",
-        "",
         f"{brief_losses(found)}. These are of the calls on this page. Not on it are segments between offsets"
         " ([rows](../../docs/rows.md#sums-extrema-and-any-other-operator-by-row)), and structs of odd sizes and iterators that compute"
         " ([what is fast](../../docs/drop_in.md#what-is-fast)). A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
         f" whose times are those of the first type.{keys}{scans}",
-        "",
-        *table([">speed-up", "call", "type", "problem", ">n", ">ours, µs", ">CUB, µs", "CCCL"], rows),
-        "",
-    ]
+        table([">speed-up", "call", "type", "problem", ">n", ">ours, µs", ">CUB, µs", "CCCL"], rows),
+    )
 
 
 def sources(page: Page) -> list[str]:
@@ -383,4 +372,4 @@ def sources(page: Page) -> list[str]:
                 runs[met.run.name] = met.run
     rows = [[code(name), text(run.cccl), code(run.document["commit"]), str(cells[name])] for name, run in sorted(runs.items())]
     rows += [[code(run["run"]), text(run["versions"]["cccl"]), code(run["commit"]), "by key"] for run in by_key.runs(page.machine)]
-    return ["## The runs", "", "Of each cell the latest run beside each release counts.", "", *table(["run", "CCCL", "commit", ">cells"], rows), ""]
+    return spaced("## The runs", "Of each cell the latest run beside each release counts.", table(["run", "CCCL", "commit", ">cells"], rows))

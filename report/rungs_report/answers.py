@@ -10,7 +10,7 @@ from rungs_report.data import Machine
 from rungs_report.page import Page, slug
 from rungs_report.sweeps import floors_of, mains
 from rungs_report.topics import Topic
-from rungs_report.words import code, table
+from rungs_report.words import code, spaced, table
 
 # The titles of the sections that answer them.
 CHOICE, REGRET = "Which variant to use", "How far the front door is from the best"
@@ -111,4 +111,4 @@ def asked(each: Answer) -> str:
 
 def contents(page: Page) -> list[str]:
     rows = [[asked(each), each.says.replace("; ", "<br>")] for each in answered(page)]
-    return [*table(["question", "answer"], rows), ""] if len(rows) > 1 else []
+    return spaced(table(["question", "answer"], rows)) if len(rows) > 1 else []

@@ -9,7 +9,7 @@ from rungs_report import charts, compare, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, study_findings, study_ideas
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 ATOMICS, PLAIN = "atomics", "global"
 WORD, SUM = "u32", "plus"
@@ -198,11 +198,10 @@ def findings(page: Page) -> list[str]:
     return study_findings(page, about, (finding(study) for finding in FINDINGS))
 
 
-def headline(machine: Machine) -> list[str]:
+def headline(page: Page) -> list[str]:
     """For the front: what contention costs."""
-    study = study_of(machine)
-    sentence = contention(study) if machine.device else None
-    return [f"**Atomics: {sentence}** ([atomics](costs.md#atomics)).", ""] if sentence else []
+    sentence = contention(study_of(page.machine)) if page.machine.device else None
+    return spaced(f"**Atomics: {sentence}** ([atomics](costs.md#atomics)).") if sentence else []
 
 
 # ---- tables and heat maps
@@ -220,7 +219,7 @@ def grid(study: Study, rows: list[tuple[str, Callable[[int], float | None]]], fi
     for name, take in rows:
         rates = {count: take(count) for count in counts}
         body.append([name, *[f"**{per_second(r)}**" if r == best[c] and len(rows) > 1 else per_second(r) for c, r in rates.items()]])
-    return [*table([first, *[f">{words.size(count)}" for count in counts]], body), ""]
+    return spaced(table([first, *[f">{words.size(count)}" for count in counts]], body))
 
 
 def heat(page: Page, study: Study, rows: list[tuple[str, Callable[[int], float | None]]], title: str, of: str) -> list[str]:
@@ -250,13 +249,13 @@ def overviews(page: Page) -> list[str]:
         named = [(code(name) if of == "mechanisms" else text(name), take) for name, take in rows]
         if shown := grid(study, named, first):
             called = f"Operations per second by number of addresses: {title.lower().replace('`', '')}"
-            lines += [f"## {title}", "", *heat(page, study, rows, called, of), *shown]
+            lines += spaced(f"## {title}", heat(page, study, rows, called, of), shown)
         if of == "mechanisms":
             lines += more_operations(page, study, first)
     if not lines:
         return []
     intro = f"Operations per second by the number of distinct addresses, {words.size(study.items or 0)} operations, best of each column bold."
-    return [intro, "", *lines]
+    return spaced(intro, lines)
 
 
 def more_operations(page: Page, study: Study, first: str) -> list[str]:
@@ -266,9 +265,8 @@ def more_operations(page: Page, study: Study, first: str) -> list[str]:
         other = Study(page.machine, items)
         rows = [(code(name), take) for name, take in by_mechanism(other, SUM, WORD)]
         if shown := grid(other, rows, first):
-            lines += [f"At {words.size(items)} operations:", "", *shown]
+            lines += spaced(f"At {words.size(items)} operations:", shown)
     return lines
 
 
-def ideas(page: Page) -> list[str]:
-    return study_ideas(page, "The mechanisms", "mechanism", study_of(page.machine).mechanisms)
+ideas = study_ideas("The mechanisms", "mechanism", lambda machine: study_of(machine).mechanisms)

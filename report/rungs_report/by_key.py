@@ -10,7 +10,7 @@ from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
 from rungs_report.storage import Storage
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 NAMES = {
     "select_flagged": "DeviceSelect::Flagged", "select_if": "DeviceSelect::If", "partition_flagged": "DevicePartition::Flagged",
@@ -24,10 +24,6 @@ ONE_RUN, MIXED = 1 << 60, 1 << 61  # order behind all lengths
 
 def runs(machine: Machine) -> list[Run]:
     return studies.latest(machine.by_key)
-
-
-def measured(machine: Machine) -> bool:
-    return bool(machine.by_key)
 
 
 def result(cell: Cell, name: str) -> Result | None:
@@ -55,10 +51,7 @@ def about(cell: Cell) -> tuple[Any, ...]:
 
 def decisive(page: Page) -> list[Cell]:
     """Of each problem the cell of the release that we are the least ahead of."""
-    found: dict[tuple[Any, ...], list[Cell]] = {}
-    for run in runs(page.machine):
-        for cell in run["cells"]:
-            found.setdefault(about(cell), []).append(cell)
+    found = words.grouped((cell for run in runs(page.machine) for cell in run["cells"]), about)
     return [min(cells, key=lambda cell: cell["speedup"]["value"] if "speedup" in cell else float("inf")) for cells in found.values()]
 
 
@@ -77,10 +70,6 @@ def groups(page: Page) -> dict[str, list[Cell]]:
 
 def beside(*several: Run) -> str:
     return f"CUB {words.listed([run['versions']['cccl'] for run in several])}"
-
-
-def banners(page: Page) -> list[str]:
-    return studies.banners(page, runs(page.machine), "by_key")
 
 
 def where(cell: Cell) -> str:
@@ -102,10 +91,14 @@ def findings(page: Page) -> list[str]:
             ratios = studies.ratios([cell["speedup"] for cell in compared], compared, lambda cell: f"({where(cell)})")
             rows.append([code(NAMES[name]), ratios[0], at_the_copy(compared), *ratios[1:]])
     every = runs(page.machine)
-    lines = [*table(["", f">over {text(beside(*every))}", ">at the copy's speed", "least", ">most", ">faster / tie / slower / undecided"], rows), ""] if rows else []
+    lines = spaced(
+        table(["", f">over {text(beside(*every))}", ">at the copy's speed", "least", ">most", ">faster / tie / slower / undecided"], rows),
+    )
     if len(every) > 1:
         once = met_once(page)
-        lines += ["Of each problem the release counts that we are the least ahead of." + (f" {words.plural(once, 'problem')} met one release only." if once else ""), ""]
+        lines += spaced(
+            "Of each problem the release counts that we are the least ahead of." + (f" {words.plural(once, 'problem')} met one release only." if once else ""),
+        )
     return lines + [line for run in every for line in (verified(run), "")]
 
 
@@ -139,8 +132,8 @@ def times(page: Page) -> list[str]:
         for line in dict.fromkeys((types(cell), cell["items"]) for cell in sorted(found, key=lambda cell: (types(cell), cell["items"]))):
             own = {structure(cell): cell for cell in found if (types(cell), cell["items"]) == line}
             rows.append([line[0], words.size(line[1]), *(told(own.get(column)) for column in columns)])
-        lines += [f"## {NAMES[name]} beside {text(beside(*runs(page.machine)))}", "", *rival(page, name)]
-        lines += [*table(["types", ">items", *(f">{column[1]}" for column in columns)], rows), ""]
+        lines += spaced(f"## {NAMES[name]} beside {text(beside(*runs(page.machine)))}", rival(page, name))
+        lines += spaced(table(["types", ">items", *(f">{column[1]}" for column in columns)], rows))
     return lines
 
 
@@ -152,7 +145,7 @@ def workspace(page: Page) -> list[str]:
             ours, cub = result(cell, "rungs"), result(cell, "cub")
             if ours and cub:
                 asked.add(NAMES.get(cell["operation"], cell["operation"]), f"({types(cell)})" if cell["values"] else cell["keys"], cell["items"], ours["storage_bytes"], {cub["storage_bytes"]})
-    return ["## Workspace", "", "The temporary storage that a call asks for in its first phase.", "", *asked.table()] if asked.asked else []
+    return spaced("## Workspace", "The temporary storage that a call asks for in its first phase.", asked.table()) if asked.asked else []
 
 
 def rival(page: Page, name: str) -> list[str]:
@@ -160,31 +153,25 @@ def rival(page: Page, name: str) -> list[str]:
     old = [run for run in runs(page.machine) if tuple(map(int, run["versions"]["cccl"].split("."))) < (3, 3)]
     if name != "inclusive_segmented_sum" or not old:
         return []
-    return [
+    return spaced(
         f"{text(beside(*old))} has no scan of segments between offsets. Its `DeviceScan::InclusiveSumByKey` stands beside ours, with the number of the segment beside each item."
         " The numbers were in memory before; making them is not timed.",
-        "",
-    ]
+    )
 
 
-def left_out(page: Page) -> list[str]:
-    return studies.left_out(
-        runs(page.machine), ["run beside", "whose call", ""],
-        lambda run, each: (text(beside(run)), each["name"], code(NAMES.get(each["operation"], each["operation"]))),
-    )  # fmt: skip
+left_out = studies.left_out(
+    runs, ["run beside", "whose call", ""], lambda run, each: (text(beside(run)), each["name"], code(NAMES.get(each["operation"], each["operation"])))
+)
 
 
 def how(page: Page) -> list[str]:
     """What was measured, and with what."""
-    return [
+    return spaced(
         "## How this was measured",
-        "",
         "A field tells our time, how many times as fast as CUB's that is, and the share of the copy: the time of a kernel that copies as many bytes as the call"
         " has to read and write, over ours. `rungs_by_key` times both libraries' calls cold: a clean flush comes before each sample, and all contenders of a cell take turns."
         " Storage is allocated before. Times are medians. Run lengths are random but for runs of 1 and one run."
         " At the copy's speed: what the geometric mean would be of calls that take the copy's time.",
-        "",
         studies.undecided(runs(page.machine), "CUB lies"),
-        "",
-        *studies.measured_with(runs(page.machine), "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
-    ]
+        studies.measured_with(runs(page.machine), "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
+    )

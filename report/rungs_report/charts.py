@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import vl_convert
-from altair.utils import schemapi
 
 from rungs_report import compare, words
 from rungs_report.data import Cell, Machine, Variant
@@ -27,19 +25,8 @@ DASHES = ((1, 0), (6, 3), (2, 2))
 WIDTH, HEIGHT, LABEL_PIXELS = 640, 330, 13
 
 
-schemapi.disable_debug_mode()  # which holds each part of a chart against Vega-Lite's schema when it is made
-_grammar_checked = False
-
-
-def check_grammar(whether: bool) -> None:
-    """Whether each finished chart is held against Vega-Lite's schema, which takes longer than all else of a page. Off until asked for: the
-    tests of the committed pages do."""
-    global _grammar_checked
-    _grammar_checked = whether
-
-
-def grammar_checked() -> bool:
-    return _grammar_checked
+# Holds each finished chart against Vega-Lite's schema, which takes longer than all else of a page: the tests of the committed pages set it.
+check_grammar: Callable[[dict[str, Any]], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,102 +85,114 @@ def key(machine: Machine, variant: Variant) -> str:
     return f"{variant.family}/{variant.ladder}/{machine.labels[variant]}"
 
 
-CONFIG = alt.Config(
-    aria=False,  # an image is described by the line of Markdown that shows it
-    background="transparent",
-    font=FONT,
-    padding={"left": 20, "right": 36, "top": 8, "bottom": 6},  # fonts wider than the one that was measured run over the sides
-    view=alt.ViewConfig(stroke=None),
-    axis=alt.AxisConfig(
-        labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, gridColor=INK, gridOpacity=0.18,
-        labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelFontWeight="normal",
-    ),
-    text=alt.MarkConfig(color=INK, fontSize=11),
-    legend=alt.LegendConfig(labelColor=INK, titleColor=INK),
-)  # fmt: skip
+Spec = dict[str, Any]
+KINDS = {"N": "nominal", "O": "ordinal", "Q": "quantitative"}
+# What all charts have but their layers and height. An image is described by the line of Markdown that shows it (aria); fonts wider than the
+# one that was measured run over the sides (padding).
+TOP: Spec = {
+    "$schema": "https://vega.github.io/schema/vega-lite/v6.4.1.json",
+    "width": WIDTH,
+    "config": {
+        "aria": False, "background": "transparent", "font": FONT, "padding": {"left": 20, "right": 36, "top": 8, "bottom": 6},
+        "view": {"continuousWidth": 300, "continuousHeight": 300, "stroke": None},
+        "axis": {"labelColor": INK, "titleColor": INK, "domainColor": INK, "tickColor": INK, "gridColor": INK, "gridOpacity": 0.18,
+                 "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelFontWeight": "normal"},
+        "text": {"color": INK, "fontSize": 11},
+        "legend": {"labelColor": INK, "titleColor": INK},
+    },
+}  # fmt: skip
 
 
-# What all charts have but their layers and height.
-TOP = {name: part for name, part in alt.layer(alt.Chart().mark_point(), config=CONFIG, width=WIDTH).to_dict(validate=False).items() if name in ("config", "width", "$schema")}
+def field(named: str, **more: Any) -> Spec:
+    """A channel of a layer: "rate:Q" is the column rate, a quantity."""
+    name, _, kind = named.partition(":")
+    return {"field": name, "type": KINDS[kind], **more}
+
+
+LABEL, COLOUR = field("label:N"), field("colour:N", scale=None)
+DASHED = {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1.5}
+SPEEDUP_AXIS = {"format": ".2~f", "tickCount": 8}
+CUB_RULE = {"type": "rule", "color": CUB_COLOUR, "strokeDash": [5, 4], "strokeWidth": 1.5}
+CUB_NAME = {"type": "text", "align": "left", "dx": 9, "color": CUB_COLOUR}
 
 
 class Drawing:
-    """One chart in the making. Its rows stay out of Altair, which would check and copy every one of them, and are put
-    into the finished description instead."""
+    """One chart in the making."""
 
     def __init__(self) -> None:
-        self.datasets: dict[str, list[dict[str, Any]]] = {}
+        self.datasets: dict[str, list[Spec]] = {}
+        self.named: list[tuple[list[Spec], str]] = []
 
-    def values(self, rows: Sequence[dict[str, Any]]) -> alt.NamedData:
+    def values(self, rows: list[Spec]) -> str:
+        """The name of these rows among the chart's."""
+        if (known := next((name for own, name in self.named if own is rows), None)) is not None:
+            return known
         name = f"rows_{len(self.datasets)}"
         # Five digits are more than a pixel; shorter numbers keep the committed charts small and their diffs readable.
         self.datasets[name] = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-        return alt.NamedData(name=name)
+        self.named.append((rows, name))
+        return name
 
-    def finish(
-        self, name: str, title: str, layers: Sequence[alt.Chart], height: int = HEIGHT, independent: bool = False
-    ) -> Chart:
-        # Put together by hand, because a layered chart of Altair's copies all of its layers several times.
-        drawn = [layer.to_dict(validate=False, context={"top_level": False}) for layer in layers]
-        data = [layer["data"] for layer in drawn]
-        spec = {**TOP, "height": height}
-        if all(own == data[0] for own in data):
-            spec |= {"data": data[0]}
-            drawn = [{name: part for name, part in layer.items() if name != "data"} for layer in drawn]
-        if independent:
-            spec |= {"resolve": {"scale": {"color": "independent"}}}
-        spec |= {"layer": drawn}
-        if _grammar_checked:
-            alt.LayerChart.validate(spec)
+    def layer(self, rows: list[Spec], mark: Spec, where: str = "", **channels: Spec) -> Spec:
+        """where: which of the rows."""
+        filtered = {"transform": [{"filter": where}]} if where else {}
+        return {"data": {"name": self.values(rows)}, "mark": mark, "encoding": channels, **filtered}
+
+    def finish(self, name: str, title: str, layers: Sequence[Spec], height: int = HEIGHT, **more: Any) -> Chart:
+        spec = {**TOP, "height": height, **more, "layer": list(layers)}
+        if all(layer["data"] == layers[0]["data"] for layer in layers):
+            spec |= {"data": layers[0]["data"], "layer": [{part: own for part, own in layer.items() if part != "data"} for layer in layers]}
+        if check_grammar:
+            check_grammar(spec)
         return Chart(name, title, {**spec, "datasets": self.datasets})
 
 
-def _n_axis(cells: Sequence[Cell]) -> alt.X:
-    """Number of items on a log scale, ticks at the powers of four, written 16 Mi."""
-    return _count_axis([cell.items for cell in cells if cell.items], "number of items")
-
-
-def _count_axis(counts: Sequence[int], title: str) -> alt.X:
-    low, high = math.floor(math.log2(min(counts))), math.ceil(math.log2(max(counts)))
+def _count_axis(counts: Iterable[int], title: str = "number of items") -> Spec:
+    """Counts on a log scale, ticks at the powers of four, written 16 Mi."""
+    known = [count for count in counts if count]
+    low, high = math.floor(math.log2(min(known))), math.ceil(math.log2(max(known)))
     ticks = [2**exponent for exponent in range(low + low % 2, high + 1, 2)]
     labels = " : ".join(f"datum.value == {tick} ? '{words.size(tick)}'" for tick in ticks) + " : ''"
-    return alt.X(
-        "items:Q",
-        title=title,
-        scale=alt.Scale(type="log", base=2, domain=[2 ** (low - 0.4), 2 ** (max(high, low + 1) + 0.2)], nice=False),
-        axis=alt.Axis(values=ticks, labelExpr=labels, labelOverlap="greedy"),
-    )
+    scale = {"type": "log", "base": 2, "domain": [2 ** (low - 0.4), 2 ** (max(high, low + 1) + 0.2)], "nice": False}
+    return field("items:Q", title=title, scale=scale, axis={"values": ticks, "labelExpr": labels, "labelOverlap": "greedy"})
 
 
-def _rate_axis(domain: tuple[float, float]) -> alt.Y:
-    scale = alt.Scale(type="log", domain=list(domain), nice=False)
-    return alt.Y("rate:Q", title="GB/s", scale=scale, axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"))
+def _decades(exponents: range, *steps: int, **more: Any) -> Spec:
+    """An axis of powers of ten and of what lies between them."""
+    return {"values": [step * 10**e for e in exponents for step in steps], "format": ",~r", **more}
 
 
-def _looks(keys: dict[str, Style], legend: alt.Legend | None = None) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+def _linear(low: float, high: float) -> Spec:
+    return {"domain": [low, high], "nice": False}
+
+
+def _log(low: float, high: float) -> Spec:
+    return {"type": "log", **_linear(low, high)}
+
+
+def _rungs(rows: list[Spec]) -> Spec:
+    """The names of rungs at the left, as they come."""
+    axis = {"labelExpr": "split(datum.value, '/')[2]", "labelLimit": 260, "ticks": False, "domain": False, "grid": False}
+    return field("key:N", sort=[row["key"] for row in rows], title=None, axis=axis)
+
+
+def _looks(keys: dict[str, Style], legend: Spec | None = None) -> tuple[Spec, Spec, Spec]:
     """A variant's colour, mark and dash by its key."""
-
-    def scale(values: Iterable[Any]) -> alt.Scale:
-        return alt.Scale(domain=list(keys), range=list(values))
-
-    return (
-        alt.Color("key:N", legend=legend, scale=scale(look.colour for look in keys.values())),
-        alt.Shape("key:N", legend=legend, scale=scale(look.mark for look in keys.values())),
-        alt.StrokeDash("key:N", legend=legend, scale=scale(list(look.dash) for look in keys.values())),
-    )
+    looks = ([look.colour for look in keys.values()], [look.mark for look in keys.values()], [list(look.dash) for look in keys.values()])
+    colour, mark, dash = (field("key:N", legend=legend, scale={"domain": list(keys), "range": own}) for own in looks)
+    return colour, mark, dash
 
 
-def _against_one(drawing: Drawing, rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, shape: alt.Shape, size: int) -> list[alt.Chart]:
+def _against_one(drawing: Drawing, rows: list[Spec], x: Spec, y: Spec, colour: Spec, shape: Spec, size: int) -> list[Spec]:
     """Where CUB is, the intervals, and the points: hollow where nobody is faster for certain."""
-    base, certain = alt.Chart(drawing.values(rows)), "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
-    level = alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5)
-    low = alt.Y("low:Q", scale=y["scale"], title="speed-up over CUB")
+    certain = "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
     told = {"x": x, "y": y, "color": colour, "shape": shape}
+    low = field("low:Q", scale=y["scale"], title="speed-up over CUB")
     return [
-        level.encode(y=y),
-        base.mark_rule(strokeWidth=1.5).encode(x=x, y=low, y2=alt.Y2("high:Q"), color=colour),
-        base.transform_filter(certain).mark_point(filled=True, size=size, opacity=1).encode(**told),
-        base.transform_filter(f"!({certain})").mark_point(filled=False, size=size, opacity=1, strokeWidth=1.8).encode(**told),
+        drawing.layer([{"speedup": 1}], CUB_RULE, y=y),
+        drawing.layer(rows, {"type": "rule", "strokeWidth": 1.5}, x=x, y=low, y2={"field": "high"}, color=colour),
+        drawing.layer(rows, {"type": "point", "filled": True, "size": size, "opacity": 1}, certain, **told),
+        drawing.layer(rows, {"type": "point", "filled": False, "size": size, "opacity": 1, "strokeWidth": 1.8}, f"!({certain})", **told),
     ]
 
 
@@ -213,189 +212,147 @@ def _spread(points: list[tuple[float, Any]], low: float, high: float, log: bool,
     centres = [(up + down) / 2 for up, down in zip(upward, reversed(downward), strict=True)]
     shift = min(0.0, top - centres[-1]) if centres else 0.0
     shift = max(shift, bottom - centres[0]) if centres else 0.0
-    placed = {name: centre + shift for (_, name), centre in zip(ordered, centres, strict=True)}
-    return {name: back(value) for name, value in placed.items()}
+    return {name: back(centre + shift) for (_, name), centre in zip(ordered, centres, strict=True)}
 
 
-def _highlighted(machine: Machine, problem: Cell) -> list[Variant]:
+def _highlighted(machine: Machine, cells: Sequence[Cell]) -> list[Variant]:
     """Whom a sweep names: what wins somewhere, and CUB. Everything else stays visible, in grey."""
-    winners = {found.variant for found in compare.bests(machine, problem)}
-    present = {variant for cell in compare.sizes(machine, problem) for variant in compare.contenders(machine, cell)}
-    named = winners | {variant for variant in present if compare.is_cub(variant)}
-    if not winners:
-        named = present
+    winners = {found.variant for cell in cells if (found := compare.best(machine, cell))}
+    present = {variant for cell in cells for variant in compare.contenders(machine, cell)}
+    named = winners | {variant for variant in present if compare.is_cub(variant)} if winners else present
     return sorted(named, key=machine.order.__getitem__)
 
 
-def _told(ratio: compare.Ratio) -> dict[str, Any]:
+def _told(ratio: compare.Ratio) -> Spec:
     return {"speedup": ratio.value, "low": ratio.low, "high": ratio.high, "verdict": ratio.verdict}
 
 
-def _row(machine: Machine, variant: Variant, items: int, n: str, **more: Any) -> dict[str, Any]:
+def _row(machine: Machine, variant: Variant, items: int, n: str, **more: Any) -> Spec:
     return {"items": items, "n": n, "rung": machine.labels[variant], "key": key(machine, variant), **more}
 
 
-def _rows(machine: Machine, cells: Iterable[Cell], figures: Callable[[Cell, Variant], dict[str, Any] | None]) -> list[dict[str, Any]]:
+def _rows(machine: Machine, cells: Iterable[Cell], figures: Callable[[Cell, Variant], Spec | None]) -> list[Spec]:
     """A point for each variant at each n that has these figures."""
-    found = []
-    for cell in cells:
-        for variant in compare.contenders(machine, cell) if cell.items else []:
-            figure = figures(cell, variant) if variant.ladder != compare.SWEEP_OF_LAUNCHES else None
-            if figure:
-                found.append(_row(machine, variant, cell.items, words.size(cell.items), **figure))
-    return found
+    return [
+        _row(machine, variant, cell.items, words.size(cell.items), **figure)
+        for cell in cells
+        for variant in (compare.contenders(machine, cell) if cell.items else [])
+        if variant.ladder != compare.SWEEP_OF_LAUNCHES and (figure := figures(cell, variant))
+    ]
 
 
-def _of(machine: Machine, column: str, name: str) -> Callable[[Cell, Variant], dict[str, Any] | None]:
-    def figure(cell: Cell, variant: Variant) -> dict[str, Any] | None:
-        value = compare.figure(machine, cell, variant, column)
-        return {name: value} if value else None
+def _of(machine: Machine, column: str, name: str) -> Callable[[Cell, Variant], Spec | None]:
+    return lambda cell, variant: {name: value} if (value := compare.figure(machine, cell, variant, column)) else None
 
-    return figure
+
+def _is_sweep(rows: list[Spec]) -> bool:
+    return len({row["items"] for row in rows}) > 1
 
 
 def _lines(
-    drawing: Drawing,
-    machine: Machine,
-    looks: dict[Variant, Style],
-    named: list[Variant],
-    rows: list[dict[str, Any]],
-    x: alt.X,
-    y: alt.Y,
-    column: str,
-    domain: tuple[float, float],
-    log: bool,
-) -> list[alt.Chart]:
+    drawing: Drawing, machine: Machine, looks: dict[Variant, Style], named: list[Variant], rows: list[Spec], x: Spec, y: Spec, domain: tuple[float, float], log: bool
+) -> list[Spec]:
     """Grey lines for all, the named ones on top in their own look, each with its name at its right-hand end."""
     keys = {key(machine, variant): looks[variant] for variant in named}
     colour, shape, dash = _looks(keys)
+    column, each = y["field"], field("key:N")
     bright = [row for row in rows if row["key"] in keys]
     dim = [row for row in rows if row["key"] not in keys]
     layers = []
     if dim:
-        grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail=alt.Detail("key:N"))
-        layers.append(grey.mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True))
-        inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]))
-        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5).encode(x=x, y=y))
-    base = alt.Chart(drawing.values(bright))
-    layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail=alt.Detail("key:N")))
-    shown = alt.Chart(drawing.values([row for row in bright if domain[0] <= row[column] <= domain[1]]))
-    layers.append(shown.mark_point(filled=True, size=46, opacity=1).encode(x=x, y=y, color=colour, shape=shape))
+        layers.append(drawing.layer(dim, {"type": "line", "color": FAINT, "strokeWidth": 1, "opacity": 0.45, "clip": True}, x=x, y=y, detail=each))
+        inside = [row for row in dim if domain[0] <= row[column] <= domain[1]]
+        layers.append(drawing.layer(inside, {"type": "circle", "color": FAINT, "size": 14, "opacity": 0.5}, x=x, y=y))
+    layers.append(drawing.layer(bright, {"type": "line", "strokeWidth": 2, "clip": True}, x=x, y=y, color=colour, strokeDash=dash, detail=each))
+    shown = [row for row in bright if domain[0] <= row[column] <= domain[1]]
+    layers.append(drawing.layer(shown, {"type": "point", "filled": True, "size": 46, "opacity": 1}, x=x, y=y, color=colour, shape=shape))
 
-    ends: dict[str, dict[str, Any]] = {}
-    for row in bright:
-        if domain[0] <= row[column] <= domain[1] and row["items"] >= ends.get(row["key"], row)["items"]:
+    ends: dict[str, Spec] = {}
+    for row in shown:
+        if row["items"] >= ends.get(row["key"], row)["items"]:
             ends[row["key"]] = row
     last = max((row["items"] for row in rows), default=1)
     # One column of labels at the edge, also for lines that end before it: among the lines a label could not be read.
     edge = _spread([(row[column], own) for own, row in ends.items()], *domain, log)
     furthest = {own: max(row["items"] for row in bright if row["key"] == own) for own in ends}
 
-    def said(own: str, row: dict[str, Any]) -> str:
+    def said(own: str, row: Spec) -> str:
         if row["items"] == last:
             return row["rung"]
         return f"{row['rung']}, {'to' if row['items'] == furthest[own] else 'lower after'} {row['n']}"
 
     labels = [{**row, column: edge[own], "items": last, "label": said(own, row)} for own, row in sorted(ends.items())]
     if labels:
-        layers.append(
-            alt.Chart(drawing.values(labels)).mark_text(align="left", dx=9, fontSize=11, clip=False)
-            .encode(x=x, y=y, text=alt.Text("label:N"), color=colour)
-        )  # fmt: skip
+        layers.append(drawing.layer(labels, {"type": "text", "align": "left", "dx": 9, "fontSize": 11, "clip": False}, x=x, y=y, text=LABEL, color=colour))
     return layers
+
+
+def _rates(
+    drawing: Drawing, machine: Machine, looks: dict[Variant, Style], cells: Sequence[Cell], rows: list[Spec], x: Spec, limits: list[float]
+) -> tuple[Spec, list[Spec]]:
+    """The axis of rates and the lines: limits have their room, too."""
+    named = _highlighted(machine, cells)
+    bright = {key(machine, variant) for variant in named}
+    slowest = min(row["rate"] for row in rows if row["key"] in bright or not bright)
+    domain = (slowest / 2, max([row["rate"] for row in rows] + limits) * 1.35)
+    y = field("rate:Q", title="GB/s", scale=_log(*domain), axis=_decades(range(-6, 7), 1))
+    return y, _lines(drawing, machine, looks, named, rows, x, y, domain, True)
 
 
 def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """GB/s over n, both logarithmic, the measured ceiling drawn in."""
-    drawing = Drawing()
-    rows = _rows(machine, compare.sizes(machine, problem), _of(machine, "gb_per_s", "rate"))
-    if len({row["items"] for row in rows}) < 2:
+    drawing, cells = Drawing(), compare.sizes(machine, problem)
+    rows = _rows(machine, cells, _of(machine, "gb_per_s", "rate"))
+    if not _is_sweep(rows):
         return None
-    cells = compare.sizes(machine, problem)
-    ceiling = [
-        {"items": cell.items, "rate": limit}
-        for cell in cells
-        if cell.items and (limit := compare.ceiling(machine, cell))
-    ]
-    rates = [row["rate"] for row in rows + ceiling]
-    named = _highlighted(machine, problem)
-    slowest = min(row["rate"] for row in rows if row["key"] in {key(machine, variant) for variant in named})
-    domain = (slowest / 2, max(rates) * 1.35)
-    x = _n_axis(cells)
-    y = _rate_axis(domain)
-    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True)
+    ceiling = [{"items": cell.items, "rate": limit} for cell in cells if cell.items and (limit := compare.ceiling(machine, cell))]
+    x = _count_axis(cell.items for cell in cells)
+    y, layers = _rates(drawing, machine, looks, cells, rows, x, [point["rate"] for point in ceiling])
     if ceiling:
-        limit = alt.Chart(drawing.values(ceiling))
-        layers.insert(
-            0,
-            limit.mark_line(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, y=y),
-        )
-        first = alt.Chart(drawing.values([{**ceiling[len(ceiling) // 2], "label": "measured ceiling"}]))
-        layers.append(first.mark_text(align="right", dx=-8, dy=-8, color=CEILING_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")))
-    title = f"GB/s over the number of items: {describe(problem)}"
-    return drawing.finish(name, title, layers)
+        layers.insert(0, drawing.layer(ceiling, {**DASHED, "type": "line", "color": CEILING_COLOUR}, x=x, y=y))
+        first = [{**ceiling[len(ceiling) // 2], "label": "measured ceiling"}]
+        layers.append(drawing.layer(first, {"type": "text", "align": "right", "dx": -8, "dy": -8, "color": CEILING_COLOUR}, x=x, y=y, text=LABEL))
+    return drawing.finish(name, f"GB/s over the number of items: {describe(problem)}", layers)
 
 
 def sweep_bins(machine: Machine, looks: dict[Variant, Style], cells: list[Cell], name: str) -> Chart | None:
     """GB/s over the number of bins, all else alike: what wins somewhere and CUB named, the rest grey."""
-    drawing = Drawing()
+    drawing, first = Drawing(), cells[0]
     rows = [
         _row(machine, variant, cell.sizes["bins"], f"{cell.sizes['bins']:,} bins", rate=rate)
         for cell in cells
         for variant in compare.contenders(machine, cell)
         if (rate := compare.figure(machine, cell, variant, "gb_per_s"))
     ]
-    if len({row["items"] for row in rows}) < 2:
+    if not _is_sweep(rows):
         return None
-    winners = {found.variant for cell in cells if (found := compare.best(machine, cell))}
-    present = {variant for cell in cells for variant in compare.contenders(machine, cell)}
-    named = sorted(winners | {v for v in present if compare.is_cub(v)}, key=machine.order.__getitem__)
-    bright = {key(machine, variant) for variant in named}
     limit = words.median(compare.ceiling(machine, cell) for cell in cells)
-    slowest = min(row["rate"] for row in rows if row["key"] in bright or not bright)
-    domain = (slowest / 2, max([row["rate"] for row in rows] + [limit or 0]) * 1.35)
-    x = _count_axis([row["items"] for row in rows], "number of bins")
-    y = _rate_axis(domain)
-    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True)
+    x = _count_axis((row["items"] for row in rows), "number of bins")
+    y, layers = _rates(drawing, machine, looks, cells, rows, x, [limit or 0])
     if limit:
-        rule = alt.Chart(drawing.values([{"rate": limit}]))
-        layers.insert(0, rule.mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
-    first = cells[0]
-    about = ", ".join(
-        filter(None, (first.input_type, "" if first.distribution == "uniform" else distribution(first.distribution), first.mode))
-    )
+        layers.insert(0, drawing.layer([{"rate": limit}], {**DASHED, "color": CEILING_COLOUR}, y=y))
+    about = ", ".join(filter(None, (first.input_type, "" if first.distribution == "uniform" else distribution(first.distribution), first.mode)))
     return drawing.finish(name, f"GB/s over the number of bins at {words.size(first.items)} samples: {about}", layers)
 
 
 def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """Speed-up over CUB over n, with intervals, a rule where both are level."""
-    drawing = Drawing()
-
-    def speedup(cell: Cell, variant: Variant) -> dict[str, Any] | None:
-        ratio = compare.told(machine, cell).get(variant)
-        return _told(ratio) if ratio else None
-
-    rows = _rows(machine, compare.sizes(machine, problem), speedup)
-    if len({row["items"] for row in rows}) < 2:
+    drawing, cells = Drawing(), compare.sizes(machine, problem)
+    rows = _rows(machine, cells, lambda cell, variant: _told(ratio) if (ratio := compare.told(machine, cell).get(variant)) else None)
+    if not _is_sweep(rows):
         return None
-    named = _highlighted(machine, problem)
+    named = _highlighted(machine, cells)
     keys = {key(machine, variant): looks[variant] for variant in named}
     bright = [row for row in rows if row["key"] in keys]
-    top = max([row["high"] for row in bright] + [1.1]) * 1.04
     # Losers far below are cut off: at 0.01x they would press everything of interest into one line.
-    domain = (0.5, top)
-    x = _n_axis(compare.sizes(machine, problem))
-    scale = alt.Scale(domain=list(domain), nice=False)
-    over = compare.over_main(machine)
-    y = alt.Y("speedup:Q", title=f"speed-up {over}", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
-    colour, _, _ = _looks(keys)
-    band = (
-        alt.Chart(drawing.values(bright)).mark_area(opacity=0.18, clip=True, line=False)
-        .encode(x=x, y=alt.Y("low:Q", scale=scale, title=f"speed-up {over}"), y2=alt.Y2("high:Q"), color=colour, detail=alt.Detail("key:N"))
-    )  # fmt: skip
-    level = alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=INK, strokeDash=[4, 4]).encode(y=y)
-    layers = [level, band, *_lines(drawing, machine, looks, named, rows, x, y, "speedup", domain, False)]
-    return drawing.finish(name, f"Speed-up {over} over the number of items: {describe(problem)}", layers)
+    domain = (0.5, max([row["high"] for row in bright] + [1.1]) * 1.04)
+    over = f"speed-up {compare.over_main(machine)}"
+    x, y = _count_axis(cell.items for cell in cells), field("speedup:Q", title=over, scale=_linear(*domain), axis=SPEEDUP_AXIS)
+    low, colour = field("low:Q", title=over, scale=_linear(*domain)), _looks(keys)[0]
+    band = drawing.layer(bright, {"type": "area", "opacity": 0.18, "clip": True, "line": False}, x=x, y=low, y2={"field": "high"}, color=colour, detail=field("key:N"))
+    level = drawing.layer([{"speedup": 1}], {"type": "rule", "color": INK, "strokeDash": [4, 4]}, y=y)
+    layers = [level, band, *_lines(drawing, machine, looks, named, rows, x, y, domain, False)]
+    return drawing.finish(name, f"{over[0].upper()}{over[1:]} over the number of items: {describe(problem)}", layers)
 
 
 def _crowded(counts: Sequence[int]) -> list[bool]:
@@ -413,6 +370,7 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
     found = [each for each in compare.bests(machine, problem) if each.ratio and each.cell.items]
     if len(found) < 2:
         return None
+    counts = [each.cell.items for each in found]
     rows = [
         {
             "items": each.cell.items,
@@ -420,27 +378,21 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
             **_told(each.ratio),
             "label": "" if crowded else words.ratio(each.ratio.value) if each.ratio.verdict in ("FASTER", "SLOWER") else "tie",
         }
-        for each, crowded in zip(found, _crowded([each.cell.items for each in found]), strict=True)
+        for each, crowded in zip(found, _crowded(counts), strict=True)
     ]
-    keys = {key(machine, each.variant): looks[each.variant] for each in found}
-    low = min(0.9, *(row["low"] for row in rows)) * 0.97
-    high = max(1.1, *(row["high"] for row in rows)) * 1.06
-    x = _n_axis([each.cell for each in found])
-    scale = alt.Scale(domain=[low, high], nice=False)
-    y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
-    legend = alt.Legend(
-        title=None, orient="top", symbolSize=70, labelFontSize=11, columns=5, labelExpr="split(datum.label, '/')[2]", symbolStrokeWidth=1.5
-    )
-    colour, shape, _ = _looks(keys, legend)
-    base = alt.Chart(drawing.values(rows))
-    cub = alt.Chart(drawing.values([{"speedup": 1, "items": rows[-1]["items"], "label": "CUB"}]))
+    scale = _linear(min(0.9, *(row["low"] for row in rows)) * 0.97, max(1.1, *(row["high"] for row in rows)) * 1.06)
+    x, y = _count_axis(counts), field("speedup:Q", title="speed-up over CUB", scale=scale, axis=SPEEDUP_AXIS)
+    legend = {
+        "title": None, "orient": "top", "symbolSize": 70, "labelFontSize": 11, "columns": 5, "labelExpr": "split(datum.label, '/')[2]", "symbolStrokeWidth": 1.5,
+    }  # fmt: skip
+    colour, shape, _ = _looks({key(machine, each.variant): looks[each.variant] for each in found}, legend)
     level, *points = _against_one(drawing, rows, x, y, colour, shape, 75)
     layers = [
         level,
-        cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")),
-        base.mark_line(color=FAINT, strokeWidth=1.2, opacity=0.7).encode(x=x, y=y),
+        drawing.layer([{"speedup": 1, "items": rows[-1]["items"], "label": "CUB"}], CUB_NAME, x=x, y=y, text=LABEL),
+        drawing.layer(rows, {"type": "line", "color": FAINT, "strokeWidth": 1.2, "opacity": 0.7}, x=x, y=y),
         *points,
-        base.mark_text(dy=-9).encode(x=x, y=alt.Y("high:Q", scale=scale, title="speed-up over CUB"), text=alt.Text("label:N")),
+        drawing.layer(rows, {"type": "text", "dy": -9}, x=x, y=field("high:Q", scale=scale, title="speed-up over CUB"), text=LABEL),
     ]
     title = f"Best rung against CUB on {machine.name}: {describe(problem)}; 1.0 is CUB, hollow marks are ties"
     return drawing.finish(name, title, layers, height=280)
@@ -456,35 +408,25 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
         for each in compare.bests(machine, problem)
         if each.ratio and each.cell.items
     ]
-    if len({row["items"] for row in rows}) < 2:
+    if not _is_sweep(rows):
         return None
     labels = [label for label, _ in series]
-    low = min(0.9, *(row["low"] for row in rows)) * 0.97
-    high = max(1.1, *(row["high"] for row in rows)) * 1.04
-    x = _n_axis([problem._replace(items=row["items"]) for row in rows for _, problem in series[:1]])
-    if log:
-        scale = alt.Scale(type="log", domain=[low, high], nice=False)
-        axis = alt.Axis(values=[step * 10**e for e in range(-2, 4) for step in (1, 2, 5)], format=",~r")
-    else:
-        scale, axis = alt.Scale(domain=[low, high], nice=False), alt.Axis(format=".2~f", tickCount=8)
-    y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=axis)
-    colour = alt.Color("series:N", legend=None, scale=alt.Scale(domain=labels, range=list(COLOURS[: len(labels)])))
-    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=labels, range=list(MARKS[: len(labels)])))
-    patterns = [list(((1, 0), (5, 4))[position % 2]) for position, _ in enumerate(labels)]
-    dash = alt.StrokeDash("series:N", legend=None, scale=alt.Scale(domain=labels, range=patterns))
+    low, high = min(0.9, *(row["low"] for row in rows)) * 0.97, max(1.1, *(row["high"] for row in rows)) * 1.04
+    scale, axis = (_log(low, high), _decades(range(-2, 4), 1, 2, 5)) if log else (_linear(low, high), SPEEDUP_AXIS)
+    x, y = _count_axis(row["items"] for row in rows), field("speedup:Q", title="speed-up over CUB", scale=scale, axis=axis)
+    ranges = (list(COLOURS[: len(labels)]), list(MARKS[: len(labels)]), [[[1, 0], [5, 4]][place % 2] for place, _ in enumerate(labels)])
+    colour, shape, dash = (field("series:N", legend=None, scale={"domain": labels, "range": own}) for own in ranges)
     last = max(row["items"] for row in rows)
-    ends = {label: max((row for row in rows if row["series"] == label), key=lambda row: row["items"], default=None) for label in labels}
-    ends = {label: row for label, row in ends.items() if row}
+    ends = {row["series"]: row for row in sorted(rows, key=lambda row: (labels.index(row["series"]), row["items"]))}
     heights = _spread([(row["speedup"], label) for label, row in ends.items()] + [(1.0, "CUB")], low, high, log, 280)
-    named = [{"items": last, "speedup": heights[label], "series": label} for label in ends]
-    cub = alt.Chart(drawing.values([{"items": last, "speedup": heights["CUB"], "label": "CUB"}]))
     level, *points = _against_one(drawing, rows, x, y, colour, shape, 60)
+    named = [{"items": last, "speedup": heights[label], "series": label} for label in ends]
     layers = [
         level,
-        alt.Chart(drawing.values(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
+        drawing.layer(rows, {"type": "line", "strokeWidth": 2}, x=x, y=y, color=colour, strokeDash=dash),
         *points,
-        cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")),
-        alt.Chart(drawing.values(named)).mark_text(align="left", dx=9, fontSize=12).encode(x=x, y=y, text=alt.Text("series:N"), color=colour),
+        drawing.layer([{"items": last, "speedup": heights["CUB"], "label": "CUB"}], CUB_NAME, x=x, y=y, text=LABEL),
+        drawing.layer(named, {"type": "text", "align": "left", "dx": 9, "fontSize": 12}, x=x, y=y, text=field("series:N"), color=colour),
     ]
     return drawing.finish(name, title, layers, height=280)
 
@@ -516,18 +458,11 @@ def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Ce
     """The same, with the rate at the second cell as a tick on each bar."""
     cell, other = about
     drawing = Drawing()
-    rows = []
+    rows: list[Spec] = []
     for variant in compare.contenders(machine, cell):
         rate = compare.figure(machine, cell, variant, "gb_per_s")
         if rate and variant.ladder != compare.SWEEP_OF_LAUNCHES:
-            rows.append(
-                {
-                    "key": key(machine, variant),
-                    "rate": rate,
-                    "label": words.significant(rate),
-                    "colour": looks[variant].colour,
-                }
-            )
+            rows.append({"key": key(machine, variant), "rate": rate, "label": words.significant(rate), "colour": looks[variant].colour})
             if other and (beside := compare.figure(machine, other, variant, "gb_per_s")):
                 rows[-1]["beside"] = beside
     if len(rows) < 2:
@@ -537,34 +472,20 @@ def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Ce
     for row in rows:
         # A label that the ceiling's rule would cross stands behind the rule.
         row["end"] = limit if limit and row["rate"] <= limit < row["rate"] + top * 0.08 else row["rate"]
-    y = alt.Y(
-        "key:N",
-        sort=[row["key"] for row in rows],
-        title=None,
-        axis=alt.Axis(labelExpr="split(datum.value, '/')[2]", labelLimit=260, ticks=False, domain=False, grid=False),
-    )
-    scale = alt.Scale(domain=[0, top], nice=False)
-    x = alt.X("rate:Q", title="GB/s", scale=scale, axis=alt.Axis(tickCount=6, format=",d"))
-    base = alt.Chart(drawing.values(rows))
+    scale, y = _linear(0, top), _rungs(rows)
+    x = field("rate:Q", title="GB/s", scale=scale, axis={"tickCount": 6, "format": ",d"})
+    end, tick = (field(f"{column}:Q", scale=scale, title="GB/s") for column in ("end", "beside"))
     layers = [
-        base.mark_bar(height={"band": 0.7}).encode(
-            x=x, y=y, color=alt.Color("colour:N", scale=None)
-        ),
-        base.mark_text(align="left", dx=5).encode(x=alt.X("end:Q", scale=scale, title="GB/s"), y=y, text=alt.Text("label:N")),
+        drawing.layer(rows, {"type": "bar", "height": {"band": 0.7}}, x=x, y=y, color=COLOUR),
+        drawing.layer(rows, {"type": "text", "align": "left", "dx": 5}, x=end, y=y, text=LABEL),
     ]
     ticks = [row for row in rows if "beside" in row]
     if ticks:
-        mark = alt.Chart(drawing.values(ticks)).mark_tick(color=INK, thickness=3, height=17)
-        layers.append(mark.encode(x=alt.X("beside:Q", scale=scale, title="GB/s"), y=y))
-    rules = []
+        layers.append(drawing.layer(ticks, {"type": "tick", "color": INK, "thickness": 3, "height": 17}, x=tick, y=y))
     if limit:
-        rules.append({"rate": limit, "label": "measured ceiling", "colour": CEILING_COLOUR})
-    if rules:
-        drawn = alt.Chart(drawing.values(rules))
-        layers.append(drawn.mark_rule(strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, color=alt.Color("colour:N", scale=None)))
-        layers.append(
-            drawn.mark_text(align="right", dx=-4, y=-6).encode(x=x, text=alt.Text("label:N"), color=alt.Color("colour:N", scale=None))
-        )
+        rule = [{"rate": limit, "label": "measured ceiling", "colour": CEILING_COLOUR}]
+        layers.append(drawing.layer(rule, DASHED, x=x, color=COLOUR))
+        layers.append(drawing.layer(rule, {"type": "text", "align": "right", "dx": -4, "y": -6}, x=x, text=LABEL, color=COLOUR))
     title = f"GB/s of every rung at {words.size(cell.items)} items: {describe(cell.problem)}"
     if ticks and other:
         title += f"; the ticks are the same samples, {distribution(other.distribution)}"
@@ -586,17 +507,15 @@ def heat_map(machine: Machine, looks: dict[Variant, Style], about: HeatMap, name
     ]
     across = [words.size(count) for count in counts]
     crowded = len(across) * max(map(len, across)) > 90
-    axis = alt.Axis(labelAngle=-35 if crowded else 0, labelFontSize=9, ticks=False)
-    x = alt.X("count:O", title=about.counted, sort=across, axis=axis)
-    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, ticks=False, domain=False))
-    scale = alt.Scale(type="log", domain=[min(rates), max(rates) * 1.0001], range=["#2c3e70", "#2f8f8b", "#f2d95c"])
-    base = alt.Chart(drawing.values(rows))
+    x = field("count:O", title=about.counted, sort=across, axis={"labelAngle": -35 if crowded else 0, "labelFontSize": 9, "ticks": False})
+    y = field("name:N", title=None, sort=names, axis={"labelLimit": 260, "ticks": False, "domain": False})
+    scale = {"type": "log", "domain": [min(rates), max(rates) * 1.0001], "range": ["#2c3e70", "#2f8f8b", "#f2d95c"]}
     layers = [
-        base.mark_rect().encode(x=x, y=y, color=alt.Color("rate:Q", scale=scale, legend=None)),
-        base.mark_text(fontSize=9).encode(x=x, y=y, text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None)),
+        drawing.layer(rows, {"type": "rect"}, x=x, y=y, color=field("rate:Q", scale=scale, legend=None)),
+        drawing.layer(rows, {"type": "text", "fontSize": 9}, x=x, y=y, text=LABEL, color=field("ink:N", scale=None)),
     ]
     # Each layer has colours of its own: fields by rate, letters as they are given.
-    return drawing.finish(name, about.title, layers, height=max(90, 26 * len(names)), independent=True)
+    return drawing.finish(name, about.title, layers, height=max(90, 26 * len(names)), resolve={"scale": {"color": "independent"}})
 
 
 GAIN_COLOUR, LOSS_COLOUR = COLOURS[0], COLOURS[4]  # of a step's bar; the sign stands beside it too
@@ -604,33 +523,26 @@ GAIN_COLOUR, LOSS_COLOUR = COLOURS[0], COLOURS[4]  # of a step's bar; the sign s
 
 def limit(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """Per cent of the measured ceiling over n: every variant a line, and how much of the ceiling's own time is the launch."""
-    drawing = Drawing()
-    sizes = compare.sizes(machine, problem)
-    rows = _rows(machine, sizes, _of(machine, "percent_of_ceiling", "share"))
-    floors = [
-        {"items": cell.items, "launch": min(floor, 100.0), "none": 0.0} for cell in sizes if (floor := compare.floor_share(machine, cell))
-    ]
-    if len({row["items"] for row in rows}) < 2:
+    drawing, cells = Drawing(), compare.sizes(machine, problem)
+    rows = _rows(machine, cells, _of(machine, "percent_of_ceiling", "share"))
+    if not _is_sweep(rows):
         return None
+    floors = [{"items": cell.items, "launch": min(floor, 100.0), "none": 0.0} for cell in cells if (floor := compare.floor_share(machine, cell))]
     domain = (0.0, 112.0)
-    x = _n_axis(compare.sizes(machine, problem))
-    scale = alt.Scale(domain=list(domain), nice=False)
-    axis = alt.Axis(values=list(range(0, 101, 20)))
-    y = alt.Y("share:Q", title="% of the measured ceiling", scale=scale, axis=axis)
-    named = _highlighted(machine, problem)
+    about = {"title": "% of the measured ceiling", "scale": _linear(*domain), "axis": {"values": list(range(0, 101, 20))}}
+    x, y = _count_axis(cell.items for cell in cells), field("share:Q", **about)
     layers = []
     if len(floors) > 1:
-        launch = alt.Y("launch:Q", scale=scale, axis=axis, title="% of the measured ceiling")
-        area = alt.Chart(drawing.values(floors))
-        layers.append(area.mark_area(color=FAINT, opacity=0.2, line=False).encode(x=x, y=launch, y2=alt.Y2("none:Q")))
-        ends = [{**floors[0], "share": 5.0, "label": "grey: the launch's share of the ceiling's time"}]
-        layers.append(alt.Chart(drawing.values(ends)).mark_text(align="left", dx=4, color=FAINT).encode(x=x, y=y, text=alt.Text("label:N")))
-    layers.append(alt.Chart(drawing.values([{"share": 100.0}])).mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
+        area = {"type": "area", "color": FAINT, "opacity": 0.2, "line": False}
+        layers.append(drawing.layer(floors, area, x=x, y=field("launch:Q", **about), y2={"field": "none"}))
+        grey = [{**floors[0], "share": 5.0, "label": "grey: the launch's share of the ceiling's time"}]
+        layers.append(drawing.layer(grey, {"type": "text", "align": "left", "dx": 4, "color": FAINT}, x=x, y=y, text=LABEL))
+    layers.append(drawing.layer([{"share": 100.0}], {**DASHED, "color": CEILING_COLOUR}, y=y))
     left, right = (pick(row["items"] for row in rows) for pick in (min, max))
     for items, align, label in ((left, "left", "launch floor"), (right, "right", "ceiling of the memory")):
-        ends = alt.Chart(drawing.values([{"items": items, "share": 106.0, "label": label}]))
-        layers.append(ends.mark_text(align=align, color=CEILING_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")))
-    layers += _lines(drawing, machine, looks, named, rows, x, y, "share", domain, False)
+        ends = [{"items": items, "share": 106.0, "label": label}]
+        layers.append(drawing.layer(ends, {"type": "text", "align": align, "color": CEILING_COLOUR}, x=x, y=y, text=LABEL))
+    layers += _lines(drawing, machine, looks, _highlighted(machine, cells), rows, x, y, domain, False)
     return drawing.finish(name, f"Per cent of the measured ceiling over the number of items: {describe(problem)}", layers)
 
 
@@ -641,44 +553,28 @@ def waterfall(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, 
     if len(times) < 2:
         return None
     drawing = Drawing()
-    rows: list[dict[str, Any]] = []
+    rows: list[Spec] = []
     for position, (variant, time) in enumerate(times):
-        before = times[position - 1][1] if position else time
-        ratio = compare.within_runs(machine, cell, times[position - 1][0], variant) if position else None
-        rows.append(
-            {
-                "key": key(machine, variant),
-                "before": before,
-                "after": time,
-                "end": max(before, time),
-                "label": words.ratio(ratio) if ratio else words.time(time),
-                "colour": LOSS_COLOUR if ratio and ratio < 1 else GAIN_COLOUR,
-            }
-        )
+        previous, before = times[position - 1] if position else (variant, time)
+        ratio = compare.within_runs(machine, cell, previous, variant) if position else None
+        label, colour = words.ratio(ratio) if ratio else words.time(time), LOSS_COLOUR if ratio and ratio < 1 else GAIN_COLOUR
+        rows.append({"key": key(machine, variant), "before": before, "after": time, "end": max(before, time), "label": label, "colour": colour})
     ends = [row[end] for row in rows for end in ("before", "after")]
     cub = compare.fastest_cub(machine, cell)
-    low, high = min([*ends, *([cub[1]] if cub else [])]) / 1.25, max(ends) * 1.6
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(values=[step * 10**e for e in range(-1, 6) for step in (1, 2, 5)], format=",~r", labelOverlap="greedy")
-    x = alt.X("before:Q", title="µs, from the rung before to this one", scale=scale, axis=axis)
-    y = alt.Y(
-        "key:N",
-        sort=[row["key"] for row in rows],
-        title=None,
-        axis=alt.Axis(labelExpr="split(datum.value, '/')[2]", labelLimit=260, ticks=False, domain=False, grid=False),
-    )
-    base = alt.Chart(drawing.values(rows))
-    colour = alt.Color("colour:N", scale=None)
+    scale = _log(min([*ends, *([cub[1]] if cub else [])]) / 1.25, max(ends) * 1.6)
+    axis = _decades(range(-1, 6), 1, 2, 5, labelOverlap="greedy")
+    x, after, end = (field(f"{at}:Q", title="µs, from the rung before to this one", scale=scale, axis=axis) for at in ("before", "after", "end"))
+    y = _rungs(rows)
     layers = []
     if cub:
-        rule = alt.Chart(drawing.values([{"before": cub[1], "label": "CUB"}]))
-        layers.append(rule.mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x))
-        layers.append(rule.mark_text(color=CUB_COLOUR, y=-6).encode(x=x, text=alt.Text("label:N")))
+        rule = [{"before": cub[1], "label": "CUB"}]
+        layers.append(drawing.layer(rule, CUB_RULE, x=x))
+        layers.append(drawing.layer(rule, {"type": "text", "color": CUB_COLOUR, "y": -6}, x=x, text=LABEL))
     layers += [
-        base.mark_bar(height={"band": 0.6}).encode(x=x, x2=alt.X2("after:Q"), y=y, color=colour),
-        base.mark_tick(thickness=3, height=15).encode(x=alt.X("after:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, color=colour),
-        base.mark_text(align="left", dx=6).encode(x=alt.X("end:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, text=alt.Text("label:N")),
-    ]  # fmt: skip
+        drawing.layer(rows, {"type": "bar", "height": {"band": 0.6}}, x=x, x2={"field": "after"}, y=y, color=COLOUR),
+        drawing.layer(rows, {"type": "tick", "thickness": 3, "height": 15}, x=after, y=y, color=COLOUR),
+        drawing.layer(rows, {"type": "text", "align": "left", "dx": 6}, x=end, y=y, text=LABEL),
+    ]
     title = f"What each rung gained: {describe(cell.problem)}, {words.size(cell.items)} items; blue is a gain, orange a loss"
     return drawing.finish(name, title, layers, height=max(110, 22 * len(rows)))
 
@@ -709,24 +605,21 @@ def pareto(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, lis
     for row in sorted(rows, key=lambda row: (row["micros"], -row["error"])):
         if row["label"]:
             row["label"], last = (row["label"], row["micros"]) if row["micros"] > last * 1.1 or row is named else ("", last)
-    times = [row["micros"] for row in rows]
-    scale = alt.Scale(type="log", domain=[min(times) / 1.15, max(times) * 1.6], nice=False)
-    axis = alt.Axis(values=[step * 10**e for e in range(-1, 7) for step in (1, 2, 5)], format=",~r", labelOverlap="greedy")
-    x = alt.X("micros:Q", title="µs", scale=scale, axis=axis)
-    most = max(row["error"] for row in rows)
+    times, most = [row["micros"] for row in rows], max(row["error"] for row in rows)
+    x = field("micros:Q", title="µs", scale=_log(min(times) / 1.15, max(times) * 1.6), axis=_decades(range(-1, 7), 1, 2, 5, labelOverlap="greedy"))
     ticks = [0, *[step * 10**e for e in range(0, 12) for step in (1, 3) if step * 10**e <= most * 1.6]]
-    y = alt.Y("error:Q", title="error, in units of the last place", scale=alt.Scale(type="symlog", domain=[0, max(1.0, most * 1.4)], nice=False), axis=alt.Axis(values=ticks, format=",~r"))  # fmt: skip
-    base = alt.Chart(drawing.values(rows))
+    scale = {"type": "symlog", **_linear(0, max(1.0, most * 1.4))}
+    y = field("error:Q", title="error, in units of the last place", scale=scale, axis={"values": ticks, "format": ",~r"})
     front = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["micros"])
     stairs = [point for row, after in zip(front, [*front[1:], None], strict=True) for point in ([row, {**after, "error": row["error"]}] if after else [row])]
     path = [{"micros": row["micros"], "error": row["error"], "place": place} for place, row in enumerate(stairs)]
-    colour = alt.Color("colour:N", scale=None)
+    point = {"type": "point", "size": 60, "opacity": 1}
     layers = [
-        alt.Chart(drawing.values(path)).mark_line(color=COLOURS[0], strokeWidth=1.3, strokeDash=[3, 3]).encode(x=x, y=y, order=alt.Order("place:Q")),
-        base.transform_filter("datum.repeats == 'yes'").mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
-        base.transform_filter("datum.repeats == 'no'").mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8).encode(x=x, y=y, color=colour),
-        base.mark_text(align="left", dx=8, dy=-7, angle=345).encode(x=x, y=y, text=alt.Text("label:N"), color=colour),
-    ]  # fmt: skip
+        drawing.layer(path, {"type": "line", "color": COLOURS[0], "strokeWidth": 1.3, "strokeDash": [3, 3]}, x=x, y=y, order=field("place:Q")),
+        drawing.layer(rows, {**point, "filled": True}, "datum.repeats == 'yes'", x=x, y=y, color=COLOUR),
+        drawing.layer(rows, {**point, "filled": False, "strokeWidth": 1.8}, "datum.repeats == 'no'", x=x, y=y, color=COLOUR),
+        drawing.layer(rows, {"type": "text", "align": "left", "dx": 8, "dy": -7, "angle": 345}, x=x, y=y, text=LABEL, color=COLOUR),
+    ]
     title = f"Error over time: {describe(cell.problem)}, {words.size(cell.items)} items; joined is what nothing beats in both, hollow does not repeat"
     return drawing.finish(name, title, layers)
 

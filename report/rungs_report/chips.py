@@ -6,20 +6,13 @@ from itertools import combinations
 from rungs_report import against_cub, compare, words
 from rungs_report.data import Cell, Collection, Machine, Row, Run
 from rungs_report.predict import launch_us
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 FILE, TITLE = "chips.md", "What changes from GPU to GPU"
 SMALL, LARGE = 1 << 20, 1 << 24  # items up to which a launch is most of a call, and from which memory is
 READ = "stream_read"
 
 Met = tuple[Row, Row]  # the front door's row on the one GPU and on the other
-
-
-def read_rate(machine: Machine) -> float | None:
-    """GB/s of a kernel that only reads, of the largest buffer that was read."""
-    rates = [(entry["bytes"], entry["gb_per_s"]) for run in machine.runs for entry in run.document["ceilings"] if (entry["mode"], entry["kind"]) == ("cold", READ) and entry["gb_per_s"]]
-    largest = max(rates, default=(0, 0.0))[0]
-    return words.median(rate for size, rate in rates if size == largest)
 
 
 def facts(machines: list[Machine]) -> list[str]:
@@ -29,10 +22,10 @@ def facts(machines: list[Machine]) -> list[str]:
         ["L2", *(words.byte_size(each.get("l2_bytes")) for each in device)],
         ["memory", *(words.byte_size(each.get("memory_bytes")) for each in device)],
         ["GB/s, by the datasheet's clock and bus", *(words.number(each.get("peak_gb_per_s")) for each in device)],
-        ["GB/s, read by the plainest kernel", *(words.number(read_rate(machine)) for machine in machines)],
+        ["GB/s, read by the plainest kernel", *(words.number((compare.roof_rate(machine.runs, READ) or (0, None))[1]) for machine in machines)],
         ["an empty kernel in a stream", *(words.time(launch_us(machine)) for machine in machines)],
     ]
-    return [*table(["", *(f">{text(machine.name)}" for machine in machines)], rows), ""]
+    return spaced(table(["", *(f">{text(machine.name)}" for machine in machines)], rows))
 
 
 def alike(one: Machine, other: Machine) -> tuple[list[tuple[Run, Run]], dict[Cell, Met]]:
@@ -51,7 +44,7 @@ def alike(one: Machine, other: Machine) -> tuple[list[tuple[Run, Run]], dict[Cel
 
 
 def mean(values: list[float]) -> str:
-    return words.ratio(statistics.geometric_mean(values)) if values else words.UNKNOWN
+    return words.ratio(statistics.geometric_mean(values) if values else None)
 
 
 def compared(one: Machine, other: Machine) -> list[str]:
@@ -71,20 +64,17 @@ def compared(one: Machine, other: Machine) -> list[str]:
         changed += [(call, cell, both) for cell, both in cells.items() if both[0].verdict != both[1].verdict and "SLOWER" in (both[0].verdict, both[1].verdict)]
         rows.append([code(call), text(mode), str(len(cells)), *map(mean, shares), *map(mean, over)])
     a, b = text(one.name), text(other.name)
-    lines = [
+    lines = spaced(
         f"## {a} beside {b}",
-        "",
         f"The front door in the {words.plural(len(found), 'cell')} that runs of one commit and one release of CUB have on both: "
         + "; ".join(f"{code(here.name)} and {code(there.name)} (CUB {text(here.cccl)})" for here, there in pairs)
         + f". Geometric means. A ratio of times above 1 says that {b} is faster.",
-        "",
-        *table(["call", "mode", ">cells", f">{a} / {b}, to {words.size(SMALL)} items", f">from {words.size(LARGE)} items", f">over CUB, {a}", f">over CUB, {b}"], rows),
-        "",
-    ]
+        table(["call", "mode", ">cells", f">{a} / {b}, to {words.size(SMALL)} items", f">from {words.size(LARGE)} items", f">over CUB, {a}", f">over CUB, {b}"], rows),
+    )
     if not changed:
-        return [*lines, "No cell is slower than CUB on one of them and not on the other.", ""]
+        return spaced(lines, "No cell is slower than CUB on one of them and not on the other.")
     rows = [[code(call), cell.input_type, ", ".join(filter(None, (against_cub.shape(cell), cell.mode))), words.size(cell.items), *(f"{words.ratio(each.speedup_over_cub)} {against_cub.SAID[each.verdict]}" for each in both)] for call, cell, both in changed]
-    return [*lines, "Slower than CUB on one of them, and not on the other:", "", *table(["call", "type", "problem", ">n", f">{a}", f">{b}"], rows), ""]
+    return spaced(lines, "Slower than CUB on one of them, and not on the other:", table(["call", "type", "problem", ">n", f">{a}", f">{b}"], rows))
 
 
 def contents(collection: Collection) -> list[str]:
@@ -93,11 +83,9 @@ def contents(collection: Collection) -> list[str]:
     if len(machines) < 2:
         return []
     names = " ".join(machine.gpu for machine in machines[:2])
-    return [
+    return spaced(
         f"# {TITLE}",
-        "",
         f"[All results](index.md). [What one chip's tables are worth on another](index.md#what-one-chips-tables-are-worth-on-another) predicts chips that were not measured. `report/run compare {names}` compares every rung, each by its share of its own GPU's ceiling.",
-        "",
-        *facts(machines),
-        *(line for one, other in combinations(machines, 2) for line in compared(one, other)),
-    ]
+        facts(machines),
+        list(line for one, other in combinations(machines, 2) for line in compared(one, other)),
+    )

@@ -6,9 +6,9 @@ from typing import Any
 
 from rungs_report import claims, compare, words
 from rungs_report.data import Machine, Refusal, Run, Variant
-from rungs_report.page import Page, fold, quoted
+from rungs_report.page import Page, fold, notes_of, quoted
 from rungs_report.topics import name_of
-from rungs_report.words import code, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 FEW_SKIPPED = 6  # as many lines a page shows
@@ -27,10 +27,7 @@ def banners(page: Page) -> list[str]:
     machine, notes = page.machine, []
     for run in page.machine.runs:
         notes += [banner(run, said) for said in run.context["banners"]]
-        if run.document["commit"].endswith("-dirty"):
-            notes.append(f"Run {code(run.name)} was built from a tree with uncommitted changes ({code(run.document['commit'])}).")
-        if not run.document["complete"]:
-            notes.append(f"Run {code(run.name)} is incomplete: its budget ended before every case was sampled.")
+        notes += notes_of(run.name, run.document["commit"], run.document["complete"], "case")
     for variant, entry in machine.variants.items():
         if entry.get("deterministic") and variant in machine.unsteady:
             notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")
@@ -65,7 +62,7 @@ def which_cards(machine: Machine) -> str:
 
 def environment(page: Page) -> list[str]:
     machine = page.machine
-    lines = ["## What was measured on what", ""]
+    lines = spaced("## What was measured on what")
     device = machine.device
     if device:
         lines += [
@@ -82,7 +79,7 @@ def environment(page: Page) -> list[str]:
         f" kernel {text(host.get('kernel'))}"
     )
     compiled = sorted({str(a) for run in machine.runs for a in run.context["versions"].get("architectures") or []})
-    lines += [f"- Compiled for: {words.listed([f'sm_{text(a)}' for a in compiled]) or 'no GPU architecture'}", ""]
+    lines += spaced(f"- Compiled for: {words.listed([f'sm_{text(a)}' for a in compiled]) or 'no GPU architecture'}")
 
     def card_of(run: Run) -> str:
         card = (run.context["device"] or {}).get("card")
@@ -113,10 +110,10 @@ def environment(page: Page) -> list[str]:
             ["run", "", *[f">{text(name.replace('_', ' '))}" for name in names]],
             [[code(run), moment, *[reading(values.get(name)) for name in names]] for (run, moment), values in readings.items()],
         )
-        lines += fold("The GPU before and after each run", [*told, ""])
+        lines += fold("The GPU before and after each run", told)
     variables = sorted({f"{k}={v}" for run in machine.runs for k, v in (run.context.get("variables") or {}).items()})
     if variables:
-        lines += [f"Environment variables that change behaviour: {words.listed([code(v) for v in variables])}.", ""]
+        lines += spaced(f"Environment variables that change behaviour: {words.listed([code(v) for v in variables])}.")
     return lines
 
 
@@ -137,43 +134,26 @@ def ceilings(page: Page) -> list[str]:
     kinds = sorted({entry["kind"] for run in runs for entry in run.document["ceilings"]})
     lines: list[str] = []
     for mode in sorted({entry["mode"] for run in runs for entry in run.document["ceilings"]}, key=lambda m: (m != "cold", m)):
-        rates: dict[tuple[int, str], list[float]] = {}
-        drifts: dict[int, list[float]] = {}
-        for run in runs:
-            for entry in run.document["ceilings"]:
-                if entry["mode"] == mode and entry["gb_per_s"] is not None:
-                    rates.setdefault((entry["bytes"], entry["kind"]), []).append(entry["gb_per_s"])
-                    drifts.setdefault(entry["bytes"], []).append(abs(entry.get("drift_percent") or 0.0))
-        footprints = sorted({footprint for footprint, _ in rates})
-        if not footprints:
-            continue
-        shown = table(
-            [">footprint", *[f">{text(kind)}" for kind in kinds], ">largest drift"],
-            [
-                [
-                    words.byte_size(f),
-                    *[words.number(words.median(rates.get((f, k), []))) for k in kinds],
-                    f"{max(drifts[f]):.1f} %",
-                ]
-                for f in footprints
-            ],
-        )
-        lines += fold(f"In GB/s, bytes read and written, {words.html(mode)}", [*shown, ""])
-    floors: dict[tuple[str, str], list[float]] = {}
-    for run in runs:
-        for entry in run.document["floors"]:
-            if entry["median_us"] is not None:
-                floors.setdefault((entry["mode"], entry["kind"]), []).append(entry["median_us"])
+        known = [entry for run in runs for entry in run.document["ceilings"] if entry["mode"] == mode and entry["gb_per_s"] is not None]
+        rates = words.grouped(known, lambda entry: (entry["bytes"], entry["kind"]), lambda entry: entry["gb_per_s"])
+        drifts = words.grouped(known, lambda entry: entry["bytes"], lambda entry: abs(entry.get("drift_percent") or 0.0))
+        footprints = sorted(drifts)
+        told = {">footprint": words.byte_size}
+        told |= {f">{text(kind)}": lambda f, kind=kind: words.number(words.median(rates.get((f, kind), []))) for kind in kinds}
+        shown = columns(footprints, told | {">largest drift": lambda f: f"{max(drifts[f]):.1f} %"})
+        lines += fold(f"In GB/s, bytes read and written, {words.html(mode)}", shown)
+    known = [entry for run in runs for entry in run.document["floors"] if entry["median_us"] is not None]
+    floors = words.grouped(known, lambda entry: (entry["mode"], entry["kind"]), lambda entry: entry["median_us"])
     if floors:
         said = [
             f"{words.time(words.median(values))} {text(mode)} ({text(kind)})" for (mode, kind), values in sorted(floors.items())
         ]
-        lines += [f"Launch floor: {words.listed(said)}. No time below can be less.", ""]
+        lines += spaced(f"Launch floor: {words.listed(said)}. No time below can be less.")
     if not lines:
         return []
     intro = "The ceiling of a row is the roof measured at its footprint in the same process, before and after its group"
     which = [f"for {topic.name} {topic.roof}" for topic in page.topics if topic.roof]
-    return ["## Ceilings", "", ": ".join(filter(None, (intro, words.listed(which)))) + ".", "", *lines]
+    return spaced("## Ceilings", ": ".join(filter(None, (intro, words.listed(which)))) + ".", lines)
 
 
 def accuracy(page: Page) -> list[str]:
@@ -191,47 +171,28 @@ def accuracy(page: Page) -> list[str]:
     variants = [v for v in machine.variants if v.ladder != compare.SWEEP_OF_LAUNCHES and any((v, t) in worst for t in types)]
     if not variants:
         return []
-    shown = [
-        [
-            page.label(v),
-            *[words.number(worst.get((v, t))) for t in types],
-            words.yes_no(steady[v]),
-            words.yes_no(machine.variants[v].get("deterministic")),
-        ]
-        for v in variants
-    ]
-    return [
+    told = {"rung": page.label} | {f">{t} error": lambda v, t=t: words.number(worst.get((v, t))) for t in types}
+    told |= {"repeats": lambda v: words.yes_no(steady[v]), "promised": lambda v: words.yes_no(machine.variants[v].get("deterministic"))}
+    return spaced(
         "## Accuracy and repeatability",
-        "",
         f"For sums, at the worst of all sizes and runs, {topic.error}; whether 20 runs gave the same bits in every case, of every type and"
         " operator; and whether the variant promises that.",
-        "",
-        *table(["rung", *[f">{t} error" for t in types], "repeats", "promised"], shown),
-        "",
-    ]
+        columns(variants, told),
+    )
 
 
 def noise(page: Page) -> list[str]:
-    twins_of: dict[tuple[int, str], list[dict]] = {}
-    for number, run in enumerate(page.machine.runs, 1):
-        for twin in run.document["twins"]:
-            twins_of.setdefault((number, twin["mode"]), []).append(twin)
-    if not twins_of:
-        return []
-    by_mode: dict[str, list[dict]] = {}
-    for (_, mode), twins in sorted(twins_of.items()):
-        by_mode.setdefault(mode, []).extend(twins)
+    every = [(number, twin) for number, run in enumerate(page.machine.runs, 1) for twin in run.document["twins"]]
+    by_mode = words.grouped(every, lambda pair: pair[1]["mode"], lambda pair: pair[1])
+    twins_of = words.grouped(every, lambda pair: (pair[0], pair[1]["mode"]), lambda pair: pair[1])
     headers = [">cells", ">twins apart, median", ">at most", ">noise floor", ">called different"]
-    return [
+    return section(
         "## Noise",
-        "",
         "CUB is entered twice in every cell; how far it lies from itself is the noise. A cell's floor comes from the twins of the other cells of"
         " like shape and footprint, and a difference below it is a tie.",
-        "",
-        *table(["mode", *headers], [[text(mode), *_apart(twins)] for mode, twins in sorted(by_mode.items())]),
-        "",
-        *fold("By run", [*table([">run", "mode", *headers], [[str(number), text(mode), *_apart(twins)] for (number, mode), twins in sorted(twins_of.items())]), ""]),
-    ]
+        table(["mode", *headers], [[text(mode), *_apart(twins)] for mode, twins in sorted(by_mode.items())]),
+        fold("By run", table([">run", "mode", *headers], [[str(number), text(mode), *_apart(twins)] for (number, mode), twins in sorted(twins_of.items())])),
+    )
 
 
 def _apart(twins: list[dict]) -> list[str]:
@@ -250,60 +211,44 @@ def beside_texts(machine: Machine, told: tuple[claims.Claim, ...]) -> list[str]:
     """The table of these claims."""
     rows = []
     for claim in told:
-        found = claims.answer(claim, machine)
-        rows.append(
-            [
-                claim.identity,
-                text(claim.says),
-                text(claim.figure) or words.UNKNOWN,
-                text(claim.chip) or words.UNKNOWN,
-                text(found.measured),
-                words.ratio(found.ratio_of_ratios),
-                f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict,
-            ]
-        )
+        measured, verdict, ratio = claims.answer(claim, machine)
+        figures = [text(each) or words.UNKNOWN for each in (claim.figure, claim.chip)]
+        rows.append([claim.identity, text(claim.says), *figures, text(measured), words.ratio(ratio), f"**{verdict}**" if verdict == claims.FAILS else verdict])
     return table(["", "the text says", "figure", "chip", "measured here", ">ours over theirs", "verdict"], rows)
 
 
 def claimed_across(page: Page) -> list[str]:
     """What the texts say of several GPUs, on their page: a GPU without the suite has no other."""
-    return ["## What a text says", "", *beside_texts(page.machine, claims.ACROSS), ""]
+    return spaced("## What a text says", beside_texts(page.machine, claims.ACROSS))
 
 
 def claimed(page: Page) -> list[str]:
     machine = page.machine
-    lines = [
+    lines = spaced(
         f"Five texts about GPU reductions, scans and histograms stand behind the ladders: {claims.TEXTS}. They quote other chips; what they say is"
         f" given in our words, with their figure and its chip, beside {text(machine.name)}. Where a figure is a ratio, ours over theirs is the last"
         " number: 1.00x would be full agreement. A letter and a number, such as C8, name the text and its claim.",
-        "",
         "How a verdict is reached:",
-        "",
-        *claims.rules(),
-        "",
-    ]
+        claims.rules(),
+    )
     measured = {topic.name for topic in page.topics}
     for name, told in claims.of(machine).items():
-        lines += [f"## {name[0].upper()}{name[1:]}", ""]
+        lines += spaced(f"## {name[0].upper()}{name[1:]}")
         if name in claims.CLAIMS and name not in measured:
-            lines += [f"No {name} were measured in these runs.", ""]
+            lines += spaced(f"No {name} were measured in these runs.")
             continue
-        lines += [*beside_texts(machine, told), ""]
+        lines += spaced(beside_texts(machine, told))
     pitfalls = []
     for claim in claims.PITFALLS:
         found = claims.answer(claim, machine)
         pitfalls.append([claim.identity, text(claim.says), text(found.measured), found.verdict])
-    return [
-        *lines,
+    return spaced(
+        lines,
         "## Pitfalls and errors in the texts",
-        "",
-        *table(["", "the text says or relies on", "what is so", "verdict"], pitfalls),
-        "",
+        table(["", "the text says or relies on", "what is so", "verdict"], pitfalls),
         "## Not on this page",
-        "",
-        *table(["", "where it is, or why it is not here"], [[identity, why] for identity, why in claims.lacking(machine).items()]),
-        "",
-    ]
+        table(["", "where it is, or why it is not here"], [[identity, why] for identity, why in claims.lacking(machine).items()]),
+    )
 
 
 def shared(reasons: set[str]) -> str:
@@ -345,15 +290,13 @@ def omissions(page: Page) -> list[str]:
         rows.append([code(called), text(reason), f"{len(cases):,}", " to ".join(ends), text(of)])
     if not rows:
         return []
-    shown = [*table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
+    shown = spaced(table(["rung", "reason", ">cases", ">n", "of"], rows))
     lines = fold(f"Every rung and reason: {len(rows)}", shown) if len(rows) > FEW_SKIPPED else shown
-    return ["## Skipped by the benchmark", "", *lines]
+    return spaced("## Skipped by the benchmark", lines)
 
 
 def refused(page: Page) -> list[str]:
-    if not page.machine.refusals:
-        return []
-    return ["## Refused", "", "This report uses none of these:", "", *refusal_table(page.machine.refusals), ""]
+    return section("## Refused", "This report uses none of these:", refusal_table(page.machine.refusals))
 
 
 def refusal_table(refusals: list[Refusal]) -> list[str]:
@@ -362,15 +305,12 @@ def refusal_table(refusals: list[Refusal]) -> list[str]:
 
 def reading_guide(page: Page) -> list[str]:
     fewest = min((row.samples for run in page.machine.runs for row in run.rows), default=0)
-    return [
+    return spaced(
         "## How to read this",
-        "",
         f"Every time is the median of {fewest} samples or more with its 95 % interval, of calls verified before, after and on changed input. Cold: the data comes"
         " from memory. GB/s counts each input byte once and each output byte once. A verdict compares with CUB's fastest entry: faster and CUB wins need"
         " an interval clear of 1 and a difference above the noise floor, anything else is a tie or undecided."
         ' "Asks for" lists what a variant needs beyond CUB\'s contract: a workspace zeroed once before its first use, the host to wait, blocks that are'
         " assumed to run side by side.",
-        "",
         f"Raw results: `report/data/{page.machine.gpu}/`.",
-        "",
-    ]
+    )

@@ -15,11 +15,7 @@ from typing import Any, NamedTuple
 
 from rungs_report import across, atomics, compare, costs, errors, inference, topics, torch_rows, words
 from rungs_report.data import Cell, Machine, Row, Variant
-from rungs_report.rows import TEXT_MS, TEXT_SHAPE
-from rungs_report.rows import measured as rows_measured
-from rungs_report.rows import named as of_row
-from rungs_report.rows import norms_measured
-from rungs_report.rows import time as row_time
+from rungs_report.rows import TEXT_MS, TEXT_SHAPE, norms_measured, measured as rows_measured, named as of_row, time as row_time
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
     "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
@@ -69,6 +65,17 @@ class Claim:
     figure: str  # the text's figure; empty where it gives none
     chip: str  # the chip it was read off; empty where the text names none
     measure: Callable[["Evidence"], Answer | None]
+
+
+class Unmeasured(Exception):
+    """What a claim asks is not in this machine's rows."""
+
+
+def known(value: Any) -> Any:
+    """The value, where there is one: else the claim has no answer."""
+    if not value:
+        raise Unmeasured
+    return value
 
 
 class Evidence:
@@ -160,13 +167,11 @@ def stated_wrongly(seen: Evidence, what_is_true: str) -> Answer:
 def gain(
     seen: Evidence, slow: str, fast: str, figure: float | None = None, problem: Cell = SUM, *, factor: float = NEAR, low: float = 0.0, high: float = inf,
     wanted: int | None = 16 * MI, says: str = "{gain} {at}", unit: str = "", verdict: str = "",
-) -> Answer | None:  # fmt: skip
+) -> Answer:  # fmt: skip
     """time(slow) / time(fast) at about the text's size, or at the largest, beside the text's ratio or its range, whose middle stands
     for it. unit: of the rates that it tells, too."""
     n = seen.nearest(wanted, slow, fast, problem=problem) if wanted else max(seen.sizes(slow, fast, problem=problem), default=None)
-    ours = n and seen.slower(slow, fast, n, problem)
-    if not ours:
-        return None
+    ours = known(n and seen.slower(slow, fast, n, problem))
     if figure:
         low, high = figure / factor, figure * factor
     elif high < inf:
@@ -177,11 +182,9 @@ def gain(
 
 
 @predicate
-def in_order(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell, column: str) -> Answer | None:
+def in_order(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell, column: str) -> Answer:
     """Each faster than the one before: told by their times, or by their rates."""
-    n = seen.nearest(wanted, *names, problem=problem)
-    if n is None:
-        return None
+    n = known(seen.nearest(wanted, *names, problem=problem))
     told = [(words.time if column == "median_us" else words.significant)(seen.take(name, n, column, problem)) for name in names]
     gains = [seen.slower(before, after, n, problem) for before, after in pairwise(names)]
     unit = "" if column == "median_us" else " GB/s"
@@ -191,34 +194,28 @@ def in_order(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell, c
 @predicate
 def share(
     seen: Evidence, name: str, column: str, low: float, high: float, figure: float, *, least: int = 0, wanted: int | None = None, says: str = "{share} {at}"
-) -> Answer | None:
+) -> Answer:
     """Per cent of peak or of the ceiling, at the text's size or at the largest from `least` on."""
     near = seen.nearest(wanted, name) if wanted else None
     sizes = [n for n in ([near] if wanted else seen.sizes(name)) if n and n >= least]
-    known = [(n, ours) for n in sizes if (ours := seen.take(name, n, column)) is not None]
-    if not known:
-        return None
-    n, ours = known[-1]
+    n, ours = known([(n, ours) for n in sizes if (ours := seen.take(name, n, column)) is not None])[-1]
     return Answer(says.format(share=words.percent(ours), at=at(n)), between(ours, low, high), ours / figure)
 
 
 @predicate
-def scan_share(seen: Evidence, name: str, theirs: float) -> Answer | None:
+def scan_share(seen: Evidence, name: str, theirs: float) -> Answer:
     """Whether a scan comes near its limit: the share of peak beside the share that the text's GB/s are of an A100's 1,555."""
     n = seen.nearest(16 * MI, name, problem=SCAN)
     share, limit = (n and seen.take(name, n, column, SCAN) for column in ("percent_of_peak", "percent_of_ceiling"))
-    if not share or not limit:
-        return None
+    known(share and limit)
     told = f"{name} runs at {words.percent(share)} of peak, {words.percent(limit)} of what a copy reaches, {at(n)}"
     return Answer(told, between(limit, LIMIT, inf), share / (theirs / 1555 * 100))
 
 
 @predicate
-def ends(seen: Evidence, slow: str, fast: str, holds: Callable[[list[float]], bool], problem: Cell = SUM) -> Answer | None:
+def ends(seen: Evidence, slow: str, fast: str, holds: Callable[[list[float]], bool], problem: Cell = SUM) -> Answer:
     """time(slow) / time(fast) at both ends of the sizes that both have, and at how many of them it is over 1."""
-    sizes = seen.sizes(slow, fast, problem=problem)
-    if not sizes:
-        return None
+    sizes = known(seen.sizes(slow, fast, problem=problem))
     gains = [seen.slower(slow, fast, n, problem) for n in sizes]
     told = f"{fast} over {slow}: {words.ratio(gains[0])} {at(sizes[0])}, {words.ratio(gains[-1])} {at(sizes[-1])};"
     told += f" ahead at {sum(gain > 1 for gain in gains)} of {words.plural(len(gains), 'size')}"
@@ -230,7 +227,7 @@ def mostly(gains: list[float]) -> bool:
 
 
 @predicate
-def alike(seen: Evidence, one: str, other: str, holds: Callable[[float], bool], problem: Cell = SUM) -> Answer | None:
+def alike(seen: Evidence, one: str, other: str, holds: Callable[[float], bool], problem: Cell = SUM) -> Answer:
     """time(one) / time(other) at every n that both have; the median decides. One rung's is its time as a maximum over that as a sum."""
     maximum = problem._replace(operator="maximum")
     if one == other:
@@ -238,8 +235,7 @@ def alike(seen: Evidence, one: str, other: str, holds: Callable[[float], bool], 
         ratios = [seen.take(one, n, "median_us", maximum) / seen.take(one, n, "median_us", problem) for n in sizes]
     else:
         ratios = [seen.slower(one, other, n, problem) for n in seen.sizes(one, other, problem=problem)]
-    if not ratios:
-        return None
+    known(ratios)
     outer = dict.fromkeys((words.ratio(min(ratios)), words.ratio(max(ratios))))
     middle = words.median(ratios)
     named = f"{one} as a maximum over that as a sum" if one == other else f"{one} over {other}"
@@ -256,32 +252,26 @@ def no_slower(median: float) -> bool:
 
 
 @predicate
-def best_against_cub(seen: Evidence, topic: str) -> Answer | None:
+def best_against_cub(seen: Evidence, topic: str) -> Answer:
     """How often CUB wins over every problem, mode and size of a topic: the front page's count."""
     own = next((each for each in topics.of(seen.machine) if each.name == topic), None)
-    found = compare.verdicts(seen.machine, own) if own else None
-    if not found:
-        return None
+    found = known(compare.verdicts(seen.machine, own) if own else None)
     told = f"CUB wins {found['SLOWER']:,}, the best rung wins {found['FASTER']:,}, {found['SAME']:,} are ties, {found['AMBIGUOUS']:,} are undecided"
     return Answer(f"of {words.plural(found.total(), 'problem')} {told}", HOLDS if found["SLOWER"] > found.total() / 2 else FAILS)
 
 
 @predicate
-def classic_against_cub(seen: Evidence, name: str, problem: Cell = SUM) -> Answer | None:
+def classic_against_cub(seen: Evidence, name: str, problem: Cell = SUM) -> Answer:
     """Whether CUB is faster than this rung at the size the texts speak of."""
     n = seen.nearest(16 * MI, name, problem=problem)
-    ratio = seen.over_cub(name, n, problem) if n else None
-    if ratio is None:
-        return None
+    ratio = known(seen.over_cub(name, n, problem) if n else None)
     return Answer(f"{name} runs at {words.ratio(ratio.value)} of CUB's speed {at(n)}", HOLDS if ratio.verdict == "SLOWER" else FAILS)
 
 
 @predicate
-def against_cub(seen: Evidence, name: str) -> Answer | None:
+def against_cub(seen: Evidence, name: str) -> Answer:
     """How one rung stands against CUB over all n."""
-    found = [(n, ratio) for n in seen.sizes(name) if (ratio := seen.over_cub(name, n)) is not None]
-    if not found:
-        return None
+    found = known([(n, ratio) for n in seen.sizes(name) if (ratio := seen.over_cub(name, n)) is not None])
     parts = [f"{words.ratio(ratio.value)} {at(n)}" for n, ratio in (found[0], found[len(found) // 2], found[-1])]
     ahead = sum(ratio.verdict in ("FASTER", "SAME") for _, ratio in found)
     told = f"{name} over CUB: {words.listed(list(dict.fromkeys(parts)))}; level or ahead at {ahead} of {words.plural(len(found), 'size')}"
@@ -293,12 +283,10 @@ def of_cubs_speed(ratio: compare.Ratio | None) -> str:
 
 
 @predicate
-def verified(seen: Evidence, name: str, problem: Cell = SUM, least: int = 0, what: str = "") -> Answer | None:
+def verified(seen: Evidence, name: str, problem: Cell = SUM, least: int = 0, what: str = "") -> Answer:
     """What is said to be possible, and was: up to which size, in which time there."""
     sizes = seen.sizes(name, problem=problem)
-    if not sizes or sizes[-1] < least:
-        return None
-    last = sizes[-1]
+    last = known(sizes and sizes[-1] >= least and sizes[-1])
     kernels = words.median(row.kernels for _, row in seen.machine.rows(problem._replace(items=last), seen.rung(name, problem)))
     told = f"verified at {words.plural(len(sizes), 'size')}, {words.time(seen.take(name, last, 'median_us', problem))}{what} {at(last)}"
     told += f" in {words.plural(int(kernels), 'kernel')}" if kernels is not None else ""
@@ -309,46 +297,32 @@ def verified(seen: Evidence, name: str, problem: Cell = SUM, least: int = 0, wha
 
 
 @predicate
-def flat(seen: Evidence, name: str) -> Answer | None:
+def flat(seen: Evidence, name: str) -> Answer:
     """Whether the rate stays as it is with more threads, of which there is one an item."""
     sizes = [n for n in seen.sizes(name) if n >= MI]
-    rates = [seen.take(name, n, "gb_per_s") for n in (sizes[0], sizes[-1])] if len(sizes) > 1 else [None]
-    if not all(rates):
-        return None
-    first, last = rates
+    first, last = (known(len(sizes) > 1 and seen.take(name, sizes[place], "gb_per_s")) for place in (0, -1))
     told = f"{words.significant(first)} GB/s {at(sizes[0])}, {words.significant(last)} GB/s {at(sizes[-1])}"
     return Answer(told, HOLDS if last / first < NEAR else FAILS)
 
 
-def copy_share(seen: Evidence) -> Answer | None:
-    peak = seen.machine.device and seen.machine.device.get("peak_gb_per_s")
-    copies = [
-        (entry["bytes"], entry["gb_per_s"])
-        for run in compare.main_runs(seen.machine)
-        for entry in run.document["ceilings"]
-        if entry["kind"] == "copy" and entry["mode"] == "cold" and entry["gb_per_s"]
-    ]
-    if not peak or not copies:
-        return None
-    largest = max(footprint for footprint, _ in copies)
-    ours = words.median(rate for footprint, rate in copies if footprint == largest) / peak * 100
+def copy_share(seen: Evidence) -> Answer:
+    peak = known(seen.machine.device and seen.machine.device.get("peak_gb_per_s"))
+    largest, rate = known(compare.roof_rate(compare.main_runs(seen.machine), "copy"))
+    ours = rate / peak * 100
     return Answer(f"{words.percent(ours)} of peak at {words.byte_size(largest)}", between(ours, LIMIT, 100))
 
 
-def best_share(seen: Evidence) -> Answer | None:
-    found = [each for each in compare.bests(seen.machine, SUM) if each.percent_of_ceiling is not None]
-    if not found:
-        return None
+def best_share(seen: Evidence) -> Answer:
+    found = known([each for each in compare.bests(seen.machine, SUM) if each.percent_of_ceiling is not None])
     last = found[-1]
     told = f"{last.variant.rung} runs at {words.percent(last.percent_of_ceiling)} of the read-only ceiling {at(last.cell.items)}"
     return Answer(told, between(last.percent_of_ceiling, LIMIT, inf))
 
 
-def c11_cluster(seen: Evidence) -> Answer | None:
+def c11_cluster(seen: Evidence) -> Answer:
     """Where the cluster's rung is the best of ours; the text recommends it for the largest inputs."""
     found = compare.bests(seen.machine, SUM)
-    if not found or not seen.sizes("remote_stores"):
-        return None
+    known(found and seen.sizes("remote_stores"))
     own = [each.cell.items for each in found if each.variant.family == "cluster"]
     n = seen.sizes("remote_stores")[-1]
     slower = seen.slower("remote_stores", found[-1].variant.rung, n)
@@ -362,11 +336,9 @@ def c11_cluster(seen: Evidence) -> Answer | None:
 
 
 @predicate
-def equally_fast(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell) -> Answer | None:
+def equally_fast(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell) -> Answer:
     """Whether it does not matter which of these one takes."""
-    n = seen.nearest(wanted, *names, problem=problem)
-    if n is None:
-        return None
+    n = known(seen.nearest(wanted, *names, problem=problem))
     times = {name: seen.take(name, n, "median_us", problem) for name in names}
     told = words.listed([f"{name} {words.time(time)}" for name, time in times.items()])
     return Answer(f"{told} {at(n)}", HOLDS if max(times.values()) < NEAR * min(times.values()) else FAILS)
@@ -375,16 +347,14 @@ def equally_fast(seen: Evidence, names: Sequence[str], wanted: int, problem: Cel
 # ---- places of extrema
 
 
-def like_a_sum(seen: Evidence) -> Answer | None:
+def like_a_sum(seen: Evidence) -> Answer:
     """How near the ceiling the best of either is at the largest size, which is as large for both."""
     shares = {}
     for problem in (EXTREMUM, SUM):
         for each in compare.bests(seen.machine, problem):
             if each.percent_of_ceiling is not None:
                 shares.setdefault(each.cell.items, {})[problem] = each.percent_of_ceiling
-    both = [n for n, share in shares.items() if len(share) == 2]
-    if not both:
-        return None
+    both = known([n for n, share in shares.items() if len(share) == 2])
     found = shares[max(both)]
     told = f"the best runs at {words.percent(found[EXTREMUM])} of the read-only ceiling, that of sums at {words.percent(found[SUM])} {at(max(both))}"
     return Answer(told, HOLDS if found[EXTREMUM] * NEAR > found[SUM] else FAILS)
@@ -393,26 +363,22 @@ def like_a_sum(seen: Evidence) -> Answer | None:
 # ---- histograms
 
 
-def bins_4096(seen: Evidence) -> Answer | None:
+def bins_4096(seen: Evidence) -> Answer:
     """4096 counters of 4 bytes are 16 KiB; some rung that keeps them in shared memory was verified."""
     problem = COUNTS._replace(shape="bins=4096")
-    name = next((each for each in BINS_IN_SHARED_MEMORY if seen.sizes(each, problem=problem)), None)
-    if name is None:
-        return None
+    name = known(next((each for each in BINS_IN_SHARED_MEMORY if seen.sizes(each, problem=problem)), None))
     n = seen.nearest(16 * MI, name, problem=problem) or seen.sizes(name, problem=problem)[-1]
     time, beside = words.time(seen.take(name, n, "median_us", problem)), of_cubs_speed(seen.over_cub(name, n, problem))
     return Answer(f"they are 16 KiB and fit: {name} counts them there in {time} {at(n)}{beside}", FALSE)
 
 
 @predicate
-def bins_beyond(seen: Evidence, bins: int) -> Answer | None:
+def bins_beyond(seen: Evidence, bins: int) -> Answer:
     """Bins that truly do not fit: several passes against whatever is best."""
     problem = COUNTS._replace(shape=f"bins={bins}")
     n = seen.nearest(16 * MI, "bin_ranges", problem=problem)
     found = compare.best(seen.machine, problem._replace(items=n)) if n else None
-    slower = found and seen.slower("bin_ranges", found.variant.rung, n, problem)
-    if not slower:
-        return None
+    slower = known(found and seen.slower("bin_ranges", found.variant.rung, n, problem))
     time = words.time(seen.take("bin_ranges", n, "median_us", problem))
     if found.variant.rung == "bin_ranges":
         return Answer(f"bin_ranges is the best rung {at(n)}, at {time}", HOLDS)
@@ -423,35 +389,30 @@ def bins_beyond(seen: Evidence, bins: int) -> Answer | None:
 
 
 @predicate
-def addresses_apart(seen: Evidence, count: int, theirs: float) -> Answer | None:
+def addresses_apart(seen: Evidence, count: int, theirs: float) -> Answer:
     """Rate on this many addresses over the rate on one."""
     study = atomics.study_of(seen.machine)
     # The text adds ones; where those were not measured, other numbers.
-    for operator in ("increment", "plus"):
-        one, many = (study.rate(atomics.PLAIN, n, operator) for n in (1, count))
-        if one and many:
-            ours = many / one
-            told = f"{words.ratio(ours)}: {atomics.per_second(one)} and {atomics.per_second(many)} operations a second"
-            return Answer(told + " (increments)" * (operator == "increment"), agrees(ours / theirs), ours / theirs)
-    return None
+    operator = next((each for each in ("increment", "plus") if study.rate(atomics.PLAIN, 1, each) and study.rate(atomics.PLAIN, count, each)), "plus")
+    one, many = (known(study.rate(atomics.PLAIN, n, operator)) for n in (1, count))
+    ours = many / one
+    told = f"{words.ratio(ours)}: {atomics.per_second(one)} and {atomics.per_second(many)} operations a second"
+    return Answer(told + " (increments)" * (operator == "increment"), agrees(ours / theirs), ours / theirs)
 
 
 @predicate
-def rising(seen: Evidence, *counts: int) -> Answer | None:
-    rates = [atomics.study_of(seen.machine).rate(atomics.PLAIN, count) for count in counts]
-    if not all(rates):
-        return None
+def rising(seen: Evidence, *counts: int) -> Answer:
+    rates = [known(atomics.study_of(seen.machine).rate(atomics.PLAIN, count)) for count in counts]
     told = words.listed([atomics.per_second(rate) for rate in rates])
     return Answer(f"{told} operations a second", HOLDS if all(a < b for a, b in pairwise(rates)) else FAILS)
 
 
-def operators_alike(seen: Evidence) -> Answer | None:
+def operators_alike(seen: Evidence) -> Answer:
     """Every operator that 32-bit words have, on the most addresses that all were measured on."""
     study = atomics.study_of(seen.machine)
     operators = study.operators(atomics.WORD)
     counts = study.shared(*((atomics.PLAIN, operator, atomics.WORD) for operator in operators))
-    if len(operators) < 3 or not counts:
-        return None
+    known(len(operators) > 2 and counts)
     rates = {operator: study.rate(atomics.PLAIN, counts[-1], operator) for operator in operators}
     least, most = min(rates, key=rates.get), max(rates, key=rates.get)
     apart = rates[most] / rates[least]
@@ -460,18 +421,16 @@ def operators_alike(seen: Evidence) -> Answer | None:
 
 
 @predicate
-def types_against(seen: Evidence, slow: str, fast: str, least: float, most: float) -> Answer | None:
+def types_against(seen: Evidence, slow: str, fast: str, least: float, most: float) -> Answer:
     """time(additions of slow) / time(additions of fast) at both ends of the addresses; the many decide."""
     study = atomics.study_of(seen.machine)
-    counts = study.shared((atomics.PLAIN, "plus", slow), (atomics.PLAIN, "plus", fast))
-    if not counts:
-        return None
+    counts = known(study.shared((atomics.PLAIN, "plus", slow), (atomics.PLAIN, "plus", fast)))
     ratios = {n: study.rate(atomics.PLAIN, n, "plus", fast) / study.rate(atomics.PLAIN, n, "plus", slow) for n in (counts[0], counts[-1])}
     told = words.listed([f"{words.ratio(ratio)} on {atomics.on(n)}" for n, ratio in ratios.items()])
     return Answer(f"time of {slow} over {fast}: {told}", between(ratios[counts[-1]], least, most))
 
 
-def swapped(seen: Evidence) -> Answer | None:
+def swapped(seen: Evidence) -> Answer:
     study = atomics.study_of(seen.machine)
     told = []
     for input_type in ("u32", "f32"):
@@ -482,11 +441,9 @@ def swapped(seen: Evidence) -> Answer | None:
     return Answer(f"verified; at worst its time over the addition's: {words.listed(told)}", HOLDS) if told else None
 
 
-def one_a_block(seen: Evidence) -> Answer | None:
+def one_a_block(seen: Evidence) -> Answer:
     study = atomics.study_of(seen.machine)
-    slower = study.slower(atomics.PLAIN, "one_per_block", 1)
-    if not slower:
-        return None
+    slower = known(study.slower(atomics.PLAIN, "one_per_block", 1))
     return Answer(f"{words.ratio(slower)} at {words.size(study.items or 0)} operations", agrees(slower / 100, ABOUT), slower / 100)
 
 
@@ -494,38 +451,35 @@ def one_a_block(seen: Evidence) -> Answer | None:
 
 
 @predicate
-def cost_of(seen: Evidence, asked: costs.Asked, name: str, cycles: float) -> Answer | None:
+def cost_of(seen: Evidence, asked: costs.Asked, name: str, cycles: float) -> Answer:
     """The cycles of one, against the text's, which rounds."""
-    cost = costs.study_of(seen.machine).cost(asked, name)
-    if cost is None or cost.cycles is None:
-        return None
-    return Answer(costs.written(cost), agrees(cost.cycles / cycles, ABOUT), cost.cycles / cycles)
+    cost = known(costs.study_of(seen.machine).cost(asked, name))
+    over = known(cost.cycles) / cycles
+    return Answer(costs.written(cost), agrees(over, ABOUT), over)
 
 
 @predicate
-def cost_against(seen: Evidence, asked: costs.Asked, slow: str, fast: str, figure: float | None = None, factor: float = NEAR) -> Answer | None:
+def cost_against(seen: Evidence, asked: costs.Asked, slow: str, fast: str, figure: float | None = None, factor: float = NEAR) -> Answer:
     """cost(slow) / cost(fast), beside the text's; without one it has to exceed 1. No blocks: one a multiprocessor."""
     study = costs.study_of(seen.machine)
     asked = asked._replace(blocks=asked.blocks or study.multiprocessors)
-    ratio = study.times(asked, slow, fast)
-    if ratio is None:
-        return None
+    ratio = known(study.times(asked, slow, fast))
     told = f"{words.ratio(ratio)}: {slow} {costs.written(study.cost(asked, slow))}, {fast} {costs.written(study.cost(asked, fast))}"
     return Answer(told, agrees(ratio / figure, factor), ratio / figure) if figure else Answer(told, HOLDS if ratio > 1 else FAILS)
 
 
 @predicate
-def libraries_ahead(seen: Evidence, *pairs: tuple[costs.Asked, str, str]) -> Answer | None:
+def libraries_ahead(seen: Evidence, *pairs: tuple[costs.Asked, str, str]) -> Answer:
     """Whether a library's building block takes less time than the one written by hand, in most of the cases."""
     study = costs.study_of(seen.machine)
-    ratios = {
+    ratios = known(
+        {
         f"{theirs}, {kind} {operator}": ratio
         for asked, theirs, ours in pairs
         for operator, kind in costs.KINDS
         if (ratio := study.times(asked._replace(operator=operator, input_type=kind), theirs, ours))
-    }
-    if not ratios:
-        return None
+        }
+    )
     faster = sum(ratio < 1 - costs.ALIKE for ratio in ratios.values())
     least, most = min(ratios, key=ratios.get), max(ratios, key=ratios.get)
     told = f"faster in {faster} of {words.plural(len(ratios), 'case')}: {words.ratio(ratios[least])} of the time by hand ({least}) to {words.ratio(ratios[most])} ({most})"
@@ -533,13 +487,11 @@ def libraries_ahead(seen: Evidence, *pairs: tuple[costs.Asked, str, str]) -> Ans
 
 
 @predicate
-def one_pass(seen: Evidence, operation: str) -> Answer | None:
+def one_pass(seen: Evidence, operation: str) -> Answer:
     """Whether an operation on rows moves its bytes about as fast as a plain kernel that moves them once. A second read would halve a share of
     reading, and take a third of a share of copying."""
     rows, columns = TEXT_SHAPE
-    cell = next((c for c in torch_rows.cells(seen.machine) if (c["operation"], c["type"], tuple(c["shape"])) == (operation, "float32", (rows, columns))), None)
-    if cell is None:
-        return None
+    cell = known(next((c for c in torch_rows.cells(seen.machine) if (c["operation"], c["type"], tuple(c["shape"])) == (operation, "float32", (rows, columns))), None))
     share = torch_rows.share(cell)
     roof = "a copy" if cell["roof"] == "copy" else "reading alone"
     told = f"{words.percent(share)} of the speed of {roof} at {words.size(rows)} x {words.size(columns)} floats, verified in float64"
@@ -550,24 +502,24 @@ def one_pass(seen: Evidence, operation: str) -> Answer | None:
 
 
 @predicate
-def as_fast_as_ours(seen: Evidence, rival: str, called: str, *works: str) -> Answer | None:
+def as_fast_as_ours(seen: Evidence, rival: str, called: str, *works: str) -> Answer:
     """Whether what the text describes, made of a library's calls, is level with ours or ahead in more than half of the cells."""
-    compared = [
+    compared = known(
+        [
         (cell, each["speedup"])
         for work in works
         for _, cell in inference.find(seen.machine, work)
         for each in inference.timed(cell, "rival")
         if each["name"] == rival and "speedup" in each
-    ]
-    if not compared:
-        return None
+        ]
+    )
     level = sum(speedup["verdict"] in ("SLOWER", "SAME") for _, speedup in compared)
     ends = [pick(compared, key=lambda pair: pair[1]["value"]) for pick in (min, max)]
     told = " to ".join(dict.fromkeys(f"{words.ratio(speedup['value'])} ({inference.where(cell)})" for cell, speedup in ends))
     return Answer(f"time of {called} over ours: {told}; level or ahead in {level} of {words.plural(len(compared), 'cell')}", HOLDS if level > len(compared) / 2 else FAILS)
 
 
-def top_p_is_cut(seen: Evidence) -> Answer | None:
+def top_p_is_cut(seen: Evidence) -> Answer:
     """The same of a sort, a scan and a cut, and how long the rung of the text takes where it was measured."""
     answer = as_fast_as_ours("cub_sort_and_scan", "sort, scan and cut", "sample_top_p", "sample_top_k")(seen)
     over = [
@@ -576,34 +528,32 @@ def top_p_is_cut(seen: Evidence) -> Answer | None:
         for each in inference.timed(cell, "rungs")
         if each["name"] == "scan_then_cut" and (own := inference.ours(cell))
     ]
-    if answer is None or not over:
+    if not over:
         return answer
     told = " to ".join(dict.fromkeys(words.ratio(each) for each in (min(over), max(over))))
     return answer._replace(measured=f"{answer.measured}; of the rung scan_then_cut, a block a row: {told}")
 
 
 @predicate
-def at_its_roof(seen: Evidence, work: str) -> Answer | None:
+def at_its_roof(seen: Evidence, work: str) -> Answer:
     """Whether a work moves its bytes about as fast as a plain kernel, at the largest shape."""
-    known = [(cell, share) for _, cell in inference.find(seen.machine, work) if (share := inference.share(cell)) is not None]
-    if not known:
-        return None
-    cell, share = max(known, key=lambda pair: inference.moved(pair[0]))
+    shares = known([(cell, share) for _, cell in inference.find(seen.machine, work) if (share := inference.share(cell)) is not None])
+    cell, share = max(shares, key=lambda pair: inference.moved(pair[0]))
     plain = "a plain copy" if cell["roof"] == "copy" else "a plain read"
     return Answer(f"{words.percent(share)} of the speed of {plain} of its bytes, {inference.shape(cell)} of {cell['input']}, verified on the host", HOLDS if share >= LIMIT else FAILS)
 
 
-def ratios_verify(seen: Evidence) -> Answer | None:
+def ratios_verify(seen: Evidence) -> Answer:
     """Whether exact verification takes as long as the maximum of p/q at each position, in the same cells of one run."""
-    pairs = [
+    pairs = known(
+        [
         (cell, ours["median_us"], other["median_us"])
         for run, cell in inference.find(seen.machine, "verify")
         for whole in run["cells"]
         if whole["work"] == "greatest_ratio" and all(whole[name] == cell[name] for name in ("rows", "columns", "parameter"))
         if (ours := inference.ours(cell)) and (other := inference.ours(whole))
-    ]
-    if not pairs:
-        return None
+        ]
+    )
     as_long = sum(own * ALIKE >= other for _, own, other in pairs)
     cell, own, other = max(pairs, key=lambda each: inference.moved(each[0]))
     told = f"verifying takes {words.time(own)}, the maxima {words.time(other)} ({cell['rows']:,} requests, {cell['parameter']}): of a request it reads the rows of one position"
@@ -618,11 +568,9 @@ def rows_of(seen: Evidence, topic: str, types: Sequence[str] = ()) -> list[Row]:
     return [row for row in rows if topics.name_of(row.operation) == topic and (not types or row.input_type in types)]
 
 
-def whole_scans(seen: Evidence) -> Answer | None:
+def whole_scans(seen: Evidence) -> Answer:
     """A scan whose blocks lack their offsets is right within each block, so only a check of all items finds it."""
-    rows = rows_of(seen, topics.SCANS)
-    if not rows:
-        return None
+    rows = known(rows_of(seen, topics.SCANS))
     told = f"all {len(rows):,} rows of scans, up to {words.size(max(row.items for row in rows))} items, were checked over the whole output"
     return Answer(f"so it is, and a look at the first block would not find it: {told}", HOLDS)
 
@@ -637,7 +585,7 @@ def negative_samples(seen: Evidence) -> Answer:
 
 
 @predicate
-def repeats(seen: Evidence, *names: str, problem: Cell = SUM) -> Answer | None:
+def repeats(seen: Evidence, *names: str, problem: Cell = SUM) -> Answer:
     rows = {
         name: [row for n in seen.sizes(name, problem=problem) for _, row in seen.machine.rows(problem._replace(items=n), seen.rung(name, problem))]
         for name in names
@@ -647,21 +595,19 @@ def repeats(seen: Evidence, *names: str, problem: Cell = SUM) -> Answer | None:
     return Answer(words.listed(told), FAILS if all(same.values()) else HOLDS) if told else None
 
 
-def resident_threads(seen: Evidence) -> Answer | None:
-    device = seen.machine.device
-    if not device or not device.get("multiprocessors"):
-        return None
+def resident_threads(seen: Evidence) -> Answer:
+    device = known(seen.machine.device)
+    known(device.get("multiprocessors"))
     each = THREADS_PER_MULTIPROCESSOR.get(device.get("compute_capability"), 2048)
     return Answer(f"{device['multiprocessors']} multiprocessors hold {device['multiprocessors'] * each:,} threads at once", FAILS)
 
 
-def same_bits(seen: Evidence) -> Answer | None:
+def same_bits(seen: Evidence) -> Answer:
     """Parallel rungs that give one answer, bit for bit, every time: the order is fixed though it is not the serial one."""
     ours = [row for run in seen.machine.runs for row in run.rows if compare.is_ours(seen.machine, row.variant)]
     rows = [row for row in ours if row.input_type == "f32"]
     steady = {row.variant for row in rows} - {row.variant for row in rows if row.repeatable != "yes"}
-    if not rows:
-        return None
+    known(rows)
     exact = [row for row in ours if row.error == 0]
     return Answer(
         f"{words.plural(len(steady), 'rung')} repeat bit for bit in f32, and {len(exact):,} rows have no error at all; a fixed order can be"
@@ -670,12 +616,11 @@ def same_bits(seen: Evidence) -> Answer | None:
     )
 
 
-def fused_norm(seen: Evidence) -> Answer | None:
+def fused_norm(seen: Evidence) -> Answer:
     """The block's norm at the shape of the other text, beside the row held in registers and the front door."""
     cell = NORMS._replace(items=128 * MI)
     times = {name: row_time(seen.machine, cell, of_row(seen.machine, cell, name)) for name in ("norm_by_block", "norm_in_registers", "front_door_of_norms")}
-    if times["norm_by_block"] is None:
-        return None
+    known(times["norm_by_block"])
     told = words.listed([f"{name} {words.time(time)}" for name, time in times.items() if time])
     return Answer(f"verified; {told} for 65,536 rows of 2,048 floats", HOLDS)
 
@@ -686,74 +631,48 @@ def fused_norm(seen: Evidence) -> Answer | None:
 ORDINARY = ("uniform", "scaled")
 
 
-class Worst(NamedTuple):
-    """Of one way on ordinary data, in ulp."""
-
-    way: errors.Way
-    ulp: tuple[float, ...]
-
-
-def on_ordinary(seen: Evidence, *rungs: str, dots: bool = False) -> list[Worst]:
-    """Nothing where one of them was not measured."""
-    ways = [errors.named(seen.machine, rung, dots) for rung in rungs]
-    found = [Worst(way, tuple(way.results[kind].ulp for kind in ORDINARY)) for way in ways if way and way.results.keys() >= {*ORDINARY}]
-    return found if len(found) == len(rungs) else []
-
-
-def side_by_side(found: list[Worst]) -> str:
-    told = [f"{way.rung} {words.listed([errors.short(each) for each in ulp])} ulp, right on {way.right()} of {len(way.results)} kinds" for way, ulp in found]
-    return f"{'; '.join(told)} (errors on {words.listed(ORDINARY)} items)"
-
-
-def no_further(*rungs: str, least: float = 0.0, dots: bool = False) -> Callable[[Evidence], Answer | None]:
+@predicate
+def no_further(seen: Evidence, *rungs: str, least: float = 0.0, dots: bool = False) -> Answer:
     """Whether the first is no further from the exact sum of ordinary data than the others, or than `least`."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        if not (found := on_ordinary(seen, *rungs, dots=dots)):
-            return None
-        near = all(own <= max(other, least) for each in found[1:] for own, other in zip(found[0].ulp, each.ulp, strict=True))
-        return Answer(side_by_side(found), HOLDS if near else FAILS)
-
-    return measure
+    ways = [known(errors.named(seen.machine, rung, dots)) for rung in rungs]
+    known(all(way.results.keys() >= {*ORDINARY} for way in ways))
+    found = [[way.results[kind].ulp for kind in ORDINARY] for way in ways]
+    told = [f"{way.rung} {words.listed(list(map(errors.short, ulp)))} ulp, right on {way.right()} of {len(way.results)} kinds" for way, ulp in zip(ways, found, strict=True)]
+    near = all(own <= max(other, least) for each in found[1:] for own, other in zip(found[0], each, strict=True))
+    return Answer(f"{'; '.join(told)} (errors on {words.listed(ORDINARY)} items)", HOLDS if near else FAILS)
 
 
-def instructions_of(rung: str, wanted: float) -> Callable[[Evidence], Answer | None]:
+@predicate
+def instructions_of(seen: Evidence, rung: str, wanted: float) -> Answer:
     """Instructions over floats of an accumulator, over those of a plain sum."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        many, few = (errors.float_instructions(seen.machine, each) for each in (rung, "plain"))
-        if not many or not few:
-            return None
-        way, plain = errors.named(seen.machine, rung), errors.named(seen.machine, "plain")
-        time = f"; in time {words.ratio(way.time / plain.time)}" if way and plain and way.time and plain.time else ""
-        told = f"{many} for {errors.COUNTED_ITEMS} items, plain {few}: {words.ratio(many / few)}{time}"
-        return Answer(told, HOLDS if 1 / NEAR <= many / few / wanted <= NEAR else FAILS, many / few / wanted)
-
-    return measure
+    many, few = (known(errors.float_instructions(seen.machine, each)) for each in (rung, "plain"))
+    way, plain = errors.named(seen.machine, rung), errors.named(seen.machine, "plain")
+    time = f"; in time {words.ratio(way.time / plain.time)}" if way and plain and way.time and plain.time else ""
+    told = f"{many} for {errors.COUNTED_ITEMS} items, plain {few}: {words.ratio(many / few)}{time}"
+    return Answer(told, agrees(many / few / wanted), many / few / wanted)
 
 
-def atomics_stray(seen: Evidence, dots: bool = False) -> Answer | None:
+@predicate
+def atomics_stray(seen: Evidence, dots: bool = False) -> Answer:
     """How far a sum by atomics is from the exact one, as a share of it, and how many results it has."""
     way = errors.named(seen.machine, "atomic_per_element", dots)
-    result = way.results.get("uniform") if way else None
-    if result is None:
-        return None
+    result = known(way.results.get("uniform") if way else None)
     calls = sum(count for *_, count in result.values)
     of = "dot product of uniform pairs" if dots else "sum of uniform items"
     told = f"{result.relative:.1e} of the {of}, and {words.plural(len(result.values), 'different result')} in {calls} calls"
     return Answer(told, HOLDS if 1e-6 <= result.relative <= 1e-4 and len(result.values) > 1 else FAILS)
 
 
-def all_reduced(seen: Evidence) -> Answer | None:
+def all_reduced(seen: Evidence) -> Answer:
     """How often NCCL, by the faster of its entries, is faster than what users of rungs call, over all that was measured across GPUs."""
-    compared = [
+    compared = known(
+        [
         (run, cell, speedup)
         for run in across.runs(seen.machine)
         for cell in run["cells"]
         if (speedup := across.over(cell, across.own(run, cell), across.rival(run, cell)))
-    ]
-    if not compared:
-        return None
+        ]
+    )
     wins = Counter(speedup["verdict"] for _, _, speedup in compared)
     told = f"of {words.plural(len(compared), 'cell')} NCCL's faster entry wins {wins['SLOWER']}, ours wins {wins['FASTER']}, {wins['SAME']} are ties, {wins['AMBIGUOUS']} are undecided"
     floats = [(run, cell, speedup) for run, cell, speedup in compared if across.problem(cell) == "f32 sum" and cell["mode"] == "graph"]
@@ -763,42 +682,26 @@ def all_reduced(seen: Evidence) -> Answer | None:
     return Answer(told, HOLDS if wins["SLOWER"] > len(compared) / 2 else FAILS)
 
 
-def atomics_of_products_stray(seen: Evidence) -> Answer | None:
-    return atomics_stray(seen, dots=True)
+def of_uniform_pairs(seen: Evidence, *rungs: str) -> list[errors.Result]:
+    """Of each the dot product of uniform pairs."""
+    return [known(known(errors.named(seen.machine, rung, dots=True)).results.get("uniform")) for rung in rungs]
 
 
-def beside_the_host(seen: Evidence, rungs: tuple[str, ...], host: str) -> list[tuple[errors.Result, errors.Result]]:
-    """Of each rung and of the host the dot product of uniform pairs; nothing where one was not measured."""
-    ways = [errors.named(seen.machine, rung, dots=True) for rung in (*rungs, host)]
-    found = [way.results["uniform"] for way in ways if way and "uniform" in way.results]
-    return [(each, found[-1]) for each in found[:-1]] if len(found) == len(ways) else []
-
-
-def near_the_host(rung: str, share: float) -> Callable[[Evidence], Answer | None]:
+@predicate
+def near_the_host(seen: Evidence, rung: str, share: float) -> Answer:
     """How far a dot product is from the float of a sum of doubles, as a share of it: within ten times the text's."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        found = beside_the_host(seen, (rung,), errors.FROM_DOUBLE)
-        if not found:
-            return None
-        far = found[0][0].relative_to(found[0][1])
-        return Answer(f"{far:.1e} of the dot product of uniform pairs", HOLDS if far <= 10 * share else FAILS)
-
-    return measure
+    own, host = of_uniform_pairs(seen, rung, errors.FROM_DOUBLE)
+    far = own.relative_to(host)
+    return Answer(f"{far:.1e} of the dot product of uniform pairs", HOLDS if far <= 10 * share else FAILS)
 
 
-def nearer_to_serial(near: str, far: str) -> Callable[[Evidence], Answer | None]:
+@predicate
+def nearer_to_serial(seen: Evidence, near: str, far: str) -> Answer:
     """Whether one order of products answers what the host's does, item after item in floats, more nearly than another."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        found = beside_the_host(seen, (near, far), errors.SERIAL)
-        if not found:
-            return None
-        own, other = (each.beyond(serial) for each, serial in found)
-        told = f"{near} {errors.short(own)} and {far} {errors.short(other)} ulp from the host's serial sum of floats (uniform pairs)"
-        return Answer(told, HOLDS if own < other else FAILS)
-
-    return measure
+    *both, serial = of_uniform_pairs(seen, near, far, errors.SERIAL)
+    own, other = (each.beyond(serial) for each in both)
+    told = f"{near} {errors.short(own)} and {far} {errors.short(other)} ulp from the host's serial sum of floats (uniform pairs)"
+    return Answer(told, HOLDS if own < other else FAILS)
 
 
 # ---- the claims
@@ -923,7 +826,7 @@ ACCURACY = (
     Claim("B5", "Where accuracy matters, accumulate in double", "", "", no_further("double_precision", "plain")),
     Claim("B5", "or compensate, by Kahan", "", "", no_further("kahan", "plain")),
     Claim("B5", "or by Neumaier", "", "", no_further("neumaier", "plain")),
-    Claim("B6", "A sum by an atomic per element differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_stray),
+    Claim("B6", "A sum by an atomic per element differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_stray()),
     Claim("B6", "A block's tree comes nearer to the host's sum of doubles than atomics do", "", "", no_further("atomic_per_block", "atomic_per_element")),
     Claim("B6", "and nearer than the host's own sum of floats", "", "", no_further("atomic_per_block", "host_serial_float")),
     Claim("C10", "Kahan's sum in floats is nearly as accurate as one in doubles", "", "", no_further("kahan", "double_precision", least=1.0)),
@@ -933,7 +836,7 @@ FUSED = (
     Claim("D5", "A block a row makes RMSNorm one kernel: it adds up squares, hands the factor to all threads, and scales the row", "", "", fused_norm),
 )  # fmt: skip
 ACCURACY_OF_DOTS = (
-    Claim("B6", "A dot product by an atomic per product differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_of_products_stray),
+    Claim("B6", "A dot product by an atomic per product differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_stray(dots=True)),
     Claim("B6", "One by warp shuffles and an atomic a block differs from a float of a double sum by less than a millionth", "8e-7", "", near_the_host("warp_shuffle", 8e-7)),
     Claim("B6", "A tree in shared memory strays no further than the shuffles", "", "", no_further("shared_tree", "warp_shuffle", dots=True)),
     Claim("B6", "because its order of additions happens to be closer to the host's", "", "", nearer_to_serial("shared_tree", "warp_shuffle")),
@@ -999,8 +902,8 @@ def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
     extrema = {topics.EXTREMA: EXTREMA} if EXTREMUM.operation in operations else {}
     by_rows = {"rows": ROWS + FUSED * norms_measured(machine)} if rows_measured(machine) else {}
     by_error = {"accuracy": ACCURACY + ACCURACY_OF_DOTS * bool(errors.ways(machine, dots=True))} if errors.measured(machine) else {}
-    several = {"across GPUs": ACROSS} if across.measured(machine) else {}
-    of_inference = {"inference": INFERENCE} if inference.measured(machine) else {}
+    several = {"across GPUs": ACROSS} if machine.across else {}
+    of_inference = {"inference": INFERENCE} if machine.inference else {}
     return CLAIMS | dots | extrema | by_rows | by_error | several | of_inference
 
 
@@ -1024,5 +927,7 @@ def lacking(machine: Machine) -> dict[str, str]:
 
 def answer(claim: Claim, machine: Machine) -> Answer:
     """The claim's answer on this machine; a claim about a GPU has none on a CPU."""
-    found = claim.measure(Evidence(machine)) if machine.device or claim.chip == claim.figure == "" else None
-    return found or Answer("–", UNMEASURED)
+    try:
+        return known((machine.device or claim.chip == claim.figure == "") and claim.measure(Evidence(machine)))
+    except Unmeasured:
+        return Answer("–", UNMEASURED)

@@ -363,7 +363,7 @@ def compare_results(options: argparse.Namespace) -> int:
     b = versus.side(options.B, options.data, complain) if options.B is not None else a
     if options.against is not None:
         a = versus.committed(b, options.data, complain)
-    wanted = versus.Filter(**{name: getattr(options, name) or "" for name in versus.Filter.__dataclass_fields__})
+    wanted = versus.Filter(**{name: getattr(options, name) for name in versus.Filter.OPTIONS})
     if a.gpu == b.gpu:
         report = versus.two_runs(a, b, options.all, options.libraries, wanted, options.threshold)
     else:

@@ -344,6 +344,13 @@ def launch_floor(machine: Machine, mode: str) -> float | None:
     return words.median(floor["median_us"] for floor in floors)
 
 
+def roof_rate(runs: list[Run], kind: str) -> tuple[int, float] | None:
+    """Of the largest buffer that a roof was measured with: its bytes, and GB/s from memory."""
+    rates = [(each["bytes"], each["gb_per_s"]) for run in runs for each in run.document["ceilings"] if (each["mode"], each["kind"]) == ("cold", kind) and each["gb_per_s"]]
+    largest = max(rates, default=(0, 0.0))[0]
+    return (largest, words.median(rate for size, rate in rates if size == largest)) if rates else None
+
+
 def ceiling_time(machine: Machine, cell: Cell) -> float | None:
     """How long the roof takes at this footprint."""
     return of_main_runs(machine, cell, lambda row: row.median_us * row.percent_of_ceiling / 100)

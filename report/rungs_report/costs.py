@@ -10,7 +10,7 @@ from rungs_report import charts, compare, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Run, Variant
 from rungs_report.page import Page, study_findings, study_ideas
-from rungs_report.words import code, table
+from rungs_report.words import code, spaced, table
 
 REDUCE, SCAN, BARRIER = "collective_reduce", "collective_scan", "barrier"
 OPERATIONS = (REDUCE, SCAN, BARRIER)
@@ -236,10 +236,10 @@ def findings(page: Page) -> list[str]:
     return study_findings(page, about, (finding(study) for finding in FINDINGS))
 
 
-def headline(machine: Machine) -> list[str]:
+def headline(page: Page) -> list[str]:
     """For the front."""
-    sentence = warp_against_memory(study_of(machine)) if machine.device else None
-    return [f"**Costs: {sentence}** ([costs](costs.md)).", ""] if sentence else []
+    sentence = warp_against_memory(study_of(page.machine)) if page.machine.device else None
+    return spaced(f"**Costs: {sentence}** ([costs](costs.md)).") if sentence else []
 
 
 # ---- tables
@@ -266,13 +266,12 @@ def collectives(page: Page) -> list[str]:
                 body.append(row)
             if body:
                 heads = [head for operator, kind in kinds for head in (f">{kind} {operator}: ns", ">cycles", f">over {base}")]
-                lines += [f"## {called} of {who(1, threads)}", "", *table(["", *heads], body), ""]
+                lines += spaced(f"## {called} of {who(1, threads)}", table(["", *heads], body))
     if lines:
-        lines += [
+        lines += spaced(
             "A link of the chain is one collective and what makes the next one's input of its result: a negation and a choice between"
             " two registers. In a block it also is a barrier that keeps two collectives apart.",
-            "",
-        ]
+        )
     return lines
 
 
@@ -303,18 +302,16 @@ def barriers(page: Page) -> list[str]:
         [code(name), who(blocks, threads), way, words.significant(cost.ns), words.significant(cost.cycles) if cost.cycles is not None else words.UNKNOWN, words.interval(cost.low, cost.high)]
         for name, blocks, threads, way, cost in found
     ]  # fmt: skip
-    lines = ["## Barriers and launches", "", *table(["", "who waits", "how", ">ns", ">cycles", ">ns, interval"], body), ""]
+    lines = spaced("## Barriers and launches", table(["", "who waits", "how", ">ns", ">cycles", ">ns, interval"], body))
     points = [(name if way == "in one launch" else f"{name}, {way}", blocks, cost.ns) for name, blocks, threads, way, cost in found if threads == BLOCK]
     picture = HeatMap("Nanoseconds a barrier of blocks of 256 threads, by the number of blocks", "blocks", points, lambda ns: words.significant(ns) if ns else words.UNKNOWN)
-    return [
-        *lines,
-        *page.drawn(charts.heat_map, picture, "barriers"),
+    return spaced(
+        lines,
+        page.drawn(charts.heat_map, picture, "barriers"),
         "A phase is the barrier and what it is for: a word is stored, everyone waits, and the word of a neighbour in another warp and"
         " another block is read. Where a launch is the barrier, what is enqueued ahead shows what the GPU takes for one, and longer"
         " chains show what it waits for the host.",
-        "",
-    ]
+    )
 
 
-def ideas(page: Page) -> list[str]:
-    return study_ideas(page, "What they are", "", study_of(page.machine).variants)
+ideas = study_ideas("What they are", "", lambda machine: study_of(machine).variants)

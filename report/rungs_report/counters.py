@@ -10,7 +10,7 @@ from typing import Any
 from rungs_report import compare, costs, data, sass, schema, words
 from rungs_report.data import Cell, Machine, Unusable, Variant
 from rungs_report.page import Page
-from rungs_report.words import code, table
+from rungs_report.words import code, spaced, table
 
 CASES, COUNTED, TOLD = "cases.json", "counters.csv", "ncu.txt"
 # dram__bytes_read.sum: what describes the device or the launch (device__attribute_cores, launch__grid_size) has no dot.
@@ -298,7 +298,7 @@ def compared(page: Page, cell: Cell, spread: Variant) -> list[str]:
         said += f"; its warps spend {words.percent(100 * found[0][1])} of their time on {code(found[0][0])}"
         other = dict(waits(best)).get(found[0][0])
         said += f", the other's {words.percent(100 * other)}" if other is not None else ""
-    return [f"{said}.", "", *table(headers, lines), ""]
+    return spaced(f"{said}.", table(headers, lines))
 
 
 def spread_bins(page: Page) -> list[str]:
@@ -313,8 +313,9 @@ def spread_bins(page: Page) -> list[str]:
     cell, spread = cells[0]
     own = next((variant for variant in machine.variants if variant.rung == OWN and variant.ladder == spread.ladder), None)
     why = [instructions(machine, cell, spread, own) if own else "", barriers(machine, cell, spread)]
-    return [
-        "## Bins spread over a cluster, and what they wait for", "", *told,
-        *([" ".join(filter(None, why)), ""] if any(why) else []),
-        f"Requests to other blocks are a warp's.{how_counted(machine)}", "",
-    ]  # fmt: skip
+    return spaced(
+        "## Bins spread over a cluster, and what they wait for",
+        told,
+        spaced(" ".join(filter(None, why))) if any(why) else [],
+        f"Requests to other blocks are a warp's.{how_counted(machine)}",
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from rungs_report import atomics, charts, compare, topics, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.page import Page, fold
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 CLUSTER, CLUSTERS = "one cluster", "grid of clusters"
 DESIGNS = ("one block", CLUSTER, CLUSTERS, "grid, one launch", "grid with atomics", "cooperative grid", "several kernels")
@@ -118,10 +118,11 @@ def of_designs(page: Page, problem: Cell) -> list[str]:
         )
     picture = HeatMap(f"{charts.describe(problem)}: the fastest rung of each design, as a share of the fastest of all", "n", points, words.ratio)
     what = text(charts.describe(problem))
-    return [
-        sentence(what, by_size), "", *page.drawn(charts.heat_map, picture, f"designs_{problem.operation}_{problem.input_type}"),
-        *table([">n", "fastest design", "its best rung", ">time", "next design", ">gain over the next"], rows), "",
-    ]  # fmt: skip
+    return spaced(
+        sentence(what, by_size),
+        page.drawn(charts.heat_map, picture, f"designs_{problem.operation}_{problem.input_type}"),
+        table([">n", "fastest design", "its best rung", ">time", "next design", ">gain over the next"], rows),
+    )  # fmt: skip
 
 
 def of_types(page: Page, operation: str, operator: str) -> list[str]:
@@ -141,7 +142,7 @@ def of_types(page: Page, operation: str, operator: str) -> list[str]:
         told = f"at {words.size(wins[0])} items" if len(wins) == 1 else f"between {words.size(wins[0])} and {words.size(wins[-1])} items"
     what = "Sums" if operation == "reduce" else "Inclusive sums"
     picture = HeatMap(f"{what}, cold: the best cluster's speed over the best of everything else", "n", points, words.ratio)
-    return [f"{what} of all types: a cluster is the faster design {told}.", "", *page.drawn(charts.heat_map, picture, f"types_{operation}")]
+    return spaced(f"{what} of all types: a cluster is the faster design {told}.", page.drawn(charts.heat_map, picture, f"types_{operation}"))
 
 
 def of_bins(page: Page) -> list[str]:
@@ -168,7 +169,7 @@ def of_bins(page: Page) -> list[str]:
             f"{input_type} histograms{uneven}, cold: the best cluster's speed over the best of everything else", "n",
             [(name, items, gain) for name, _, items, gain in points], words.ratio,
         )  # fmt: skip
-        lines += [f"Histograms of {input_type}{uneven}: a cluster is the faster design {where}{closest}.", ""]
+        lines += spaced(f"Histograms of {input_type}{uneven}: a cluster is the faster design {where}{closest}.")
         drawn = page.drawn(charts.heat_map, picture, f"bins_{operation}_{input_type}")
         (others if uneven or input_type not in MAPPED else lines).extend(drawn)
     return lines + fold("the maps of the other histograms", others)
@@ -176,9 +177,7 @@ def of_bins(page: Page) -> list[str]:
 
 def _at_sizes(wins: list[tuple[int, int]]) -> str:
     """Of pairs of a size and a number of bins: the sizes with the same numbers of bins together."""
-    sizes_of: dict[tuple[int, ...], list[int]] = {}
-    for items in sorted({items for items, _ in wins}):
-        sizes_of.setdefault(tuple(sorted(bins for size, bins in wins if size == items)), []).append(items)
+    sizes_of = words.grouped(sorted({items for items, _ in wins}), lambda items: tuple(sorted(bins for size, bins in wins if size == items)))
     told = [
         f"at {words.listed([words.size(items) for items in sizes])} with {words.listed([f'{each:,}' for each in bins])} bins"
         for bins, sizes in sizes_of.items()
@@ -194,33 +193,30 @@ def atomics_by_place(machine: Machine) -> list[str]:
         names = ("shared", "remote_shared", "global")
         if set(names) <= set(found):
             own, remote, memory = (items / compare.figure(machine, cell, found[name], "median_us") * 1e6 for name in names)
-            return [
+            return spaced(
                 f"Added to 4,096 counters, {atomics.per_second(own)} a second go into a block's own shared memory, {atomics.per_second(remote)}"
                 f" into that of another block of the cluster, and {atomics.per_second(memory)} into memory: a counter that is not in the block costs"
-                f" {words.ratio(own / remote)} as much in a cluster and {words.ratio(own / memory)} as much in memory ([atomics](costs.md#atomics)).", "",
-            ]  # fmt: skip
+                f" {words.ratio(own / remote)} as much in a cluster and {words.ratio(own / memory)} as much in memory ([atomics](costs.md#atomics)).",
+            )  # fmt: skip
     return []
 
 
 def contents(page: Page) -> list[str]:
     """When does a cluster beat a grid?"""
-    machine = page.machine
     lines: list[str] = []
     told = {topic.name for topic in page.topics}
-    for title, operation in (("Reductions", "reduce"), ("Scans", "inclusive_scan")):
-        own: list[str] = []
-        if title.lower() not in told:
-            continue
-        for input_type in ("f32", "i32"):
-            own += of_designs(page, Cell(operation, "plus", input_type, input_type, input_type, "", "uniform", "cold", 0))
-        own += of_types(page, operation, "plus")
-        lines += [f"## {title}", "", *own] if own else []
-    counted = of_bins(page) if topics.HISTOGRAMS in told else []
-    lines += ["## Histograms", "", *counted, *atomics_by_place(machine)] if counted else []
+    for topic, operation in (("reductions", "reduce"), (topics.SCANS, "inclusive_scan")):
+        if topic in told:
+            for input_type in ("f32", "i32"):
+                lines += of_designs(page, Cell(operation, "plus", input_type, input_type, input_type, "", "uniform", "cold", 0))
+            lines += of_types(page, operation, "plus")
+    if topics.HISTOGRAMS in told and (counted := of_bins(page)):
+        lines += [*counted, *atomics_by_place(page.machine)]
     if not lines:
         return []
-    return [
+    return spaced(
         "What a call launches says its design: blocks, blocks of a cluster, whether the launch was cooperative, and how many kernels. "
         "`grid, one launch` keeps state between calls (a ticket, mailboxes); `grid with atomics` puts its output in place by a launch "
-        "before; `several kernels` have no atomics.", "", *lines,
-    ]  # fmt: skip
+        "before; `several kernels` have no atomics.",
+        lines,
+    )  # fmt: skip

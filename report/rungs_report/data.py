@@ -18,7 +18,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rungs_report import schema
+from rungs_report import schema, words
 from rungs_report.schema import COLUMNS as COLUMNS
 
 # Beside the results, but none: see sass.py, counters.py and errors.py.
@@ -293,10 +293,7 @@ class Machine:
     @cached_property
     def sweeps(self) -> dict[Cell, list[Cell]]:
         """The cells of each problem, ascending in n."""
-        found: dict[Cell, list[Cell]] = {}
-        for cell in self.cells:
-            found.setdefault(cell.problem, []).append(cell)
-        return found
+        return words.grouped(self.cells, lambda cell: cell.problem)
 
     def rows(self, cell: Cell, variant: Variant) -> list[tuple[Run, Row]]:
         """This variant's row in every run that has it."""

@@ -17,7 +17,7 @@ from typing import Any
 from rungs_report import sass, words
 from rungs_report.data import ACCURACY_SCHEMA, Machine, Unusable
 from rungs_report.page import Page, fold
-from rungs_report.words import code, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 STUDY_SCHEMA = "rungs.accuracy_study/1"
 LADDER = "accumulators"
@@ -117,10 +117,6 @@ def last_place(value: float) -> float:
     return math.ldexp(1.0, max(math.frexp(value)[1] if value else -125, -125) - 24)
 
 
-def float_of(bits: int) -> float:
-    return struct.unpack("<f", struct.pack("<I", bits))[0]
-
-
 @dataclass
 class Way:
     family: str
@@ -173,7 +169,7 @@ def ways(machine: Machine, dots: bool = False) -> list[Way]:
             for result in entry["results"]:
                 if "values" in result:
                     values = tuple((v["error_ulp"], v["error_of_magnitudes"], v["count"]) for v in result["values"])
-                    answers = tuple(float_of(v["bits"]) for v in result["values"])
+                    answers = tuple(struct.unpack("<f", struct.pack("<I", v["bits"]))[0] for v in result["values"])
                     way.results[result["kind"]] = Result(result["kind"], result.get("median_us"), values, answers)
             if way.results:
                 found.append(way)
@@ -207,16 +203,15 @@ def short(error: float) -> str:
 def findings(page: Page) -> list[str]:
     machine = page.machine
     first, versions = study(machine), sorted({each["versions"]["cccl"] for each in machine.accuracy["studies"]})
-    lines = [
+    lines = spaced(
         f"{words.size(first['items'])} floats of ten kinds, added by every way below; errors against the exact sum, of integers on the host."
         f" {first['runs']} calls a way and kind. CCCL {words.listed([text(each) for each in versions])}. An error is in units of the last place of"
         " the exact sum, and the worst of all calls: 0.5 or less is a sum that is rounded correctly. *No sum* stands for infinity or NaN.",
-        "",
-    ]
+    )
     all_ways = ways(machine)
     exact = [way.label for way in all_ways if way.right() == len(kinds(machine))]
     if exact:
-        lines += [f"Rounded correctly on every kind: {words.listed(exact)}.", ""]
+        lines += spaced(f"Rounded correctly on every kind: {words.listed(exact)}.")
     return lines
 
 
@@ -252,22 +247,20 @@ def by_time(page: Page) -> list[str]:
     over_magnitudes = [[way.label, *errors_of(way, names, True)] for way in ordered]
     about = [[text(kind["kind"].replace("_", " ")), text(kind["description"]), short(condition(kind))] for kind in kinds(machine)]
     columns = [f">{text(name.replace('_', ' '))}" for name in names]
-    return [
+    return spaced(
         "## Error and time",
-        "",
         "Ways by their cold time, those of the host last. Same bits: in all calls of all kinds. Bold: rounded correctly.",
-        "",
-        *table(["way", ">time", "same bits", *columns], rows),
-        "",
+        table(["way", ">time", "same bits", *columns], rows),
         "The kinds, and how much cancels: the sum of magnitudes over the magnitude of the sum.",
-        "",
-        *table(["kind", "items", ">cancels"], about),
-        "",
-        *fold(
+        table(["kind", "items", ">cancels"], about),
+        fold(
             "The same errors over 2<sup>-24</sup> times the sum of magnitudes",
-            ["The share of the order of additions and of the accumulator: cancellation does not enlarge it.", "", *table(["way", *columns], over_magnitudes), ""],
+            spaced(
+                "The share of the order of additions and of the accumulator: cancellation does not enlarge it.",
+                table(["way", *columns], over_magnitudes),
+            ),
         ),
-    ]
+    )
 
 
 def sized(sweep: dict[str, Any]) -> list[list[str]]:
@@ -294,18 +287,14 @@ def by_size(page: Page) -> list[str]:
             rows, headers = [row[:4] for row in rows], []
         else:
             headers = [">CUB, `gpu_to_gpu`", ">exact over it"]
-        lines += [f"### {text(sweep['input_type'])} {what}, {text(sweep['kind'].replace('_', ' '))}", ""]
-        lines += [*table([">n", ">plain", ">exact", ">speed of the plain one", *headers], rows), ""]
-    if not lines:
-        return []
-    return [
+        lines += spaced(f"### {text(sweep['input_type'])} {what}, {text(sweep['kind'].replace('_', ' '))}")
+        lines += spaced(table([">n", ">plain", ">exact", ">speed of the plain one", *headers], rows))
+    return section(
         "## Exact sums at every size",
-        "",
         "Cold, all ways of a table together. Plain: `rungs::DeviceReduce::Sum`, of pairs the rung `dots/tagged_sums`. Each exact result was"
         " compared with the exact sum, bit for bit. Longer inputs repeat 16 Mi items. Halves are summed to a float.",
-        "",
-        *lines,
-    ]
+        lines,
+    )
 
 
 def briefly(machine: Machine) -> str:
@@ -357,21 +346,17 @@ def changing(found: list[Way], spread: bool) -> list[str]:
                      signed(least), signed(middle), signed(largest), *apart, str(lost) if lost else ""]
                 )  # fmt: skip
     headers = ["way", "kind", ">different results", ">the most frequent", ">least error", ">median", ">largest", *[">spread"] * spread, ">calls with no sum"]
-    return [*table(headers, rows), ""] if rows else []
+    return spaced(table(headers, rows))
 
 
 def runs(page: Page) -> list[str]:
     """What atomics answer from call to call."""
     rows = changing(ways(page.machine), spread=False)
-    if not rows:
-        return []
-    return [
+    return section(
         "## Results that change from call to call",
-        "",
         f"Of {study(page.machine)['runs']} calls on the same items. Errors with their sign, in ulp. What is not listed answered the same bits in all calls.",
-        "",
-        *rows,
-    ]
+        rows,
+    )
 
 
 def ranked(machine: Machine, rungs: tuple[str, ...], dots: bool) -> list[str]:
@@ -387,22 +372,18 @@ def ranked(machine: Machine, rungs: tuple[str, ...], dots: bool) -> list[str]:
         rows.append([text(name.replace("_", " ")), *(f"**{short(error)}**" if error == best and error < math.inf else short(error) for error in errors)])
     wins = [sum(way.results[name].ulp == min(other.results[name].ulp for other in orders) < math.inf for name in shown) for way in orders]
     rows.append(["kinds on which it is nearest", *map(str, wins)])
-    return [*table(["kind", *(f">{way.label}" for way in orders)], rows), ""]
+    return spaced(table(["kind", *(f">{way.label}" for way in orders)], rows))
 
 
 def nearer(page: Page) -> list[str]:
     """Which order of additions comes nearer to the exact sum: one float each, added in different orders."""
     rows = ranked(page.machine, (SERIAL, "atomic_per_element", "atomic_per_block", "cub_device_reduce", "front_door", "plain", "pairwise"), dots=False)
-    if not rows:
-        return []
-    return [
+    return section(
         "## Which order comes nearer",
-        "",
         "Every way here adds in floats alone; only the order differs. The nearest is bold. The host's order is one chain of all items; a"
         " GPU's is a tree over short chains.",
-        "",
-        *rows,
-    ]
+        rows,
+    )
 
 
 DOT_ORDERS = (
@@ -420,7 +401,7 @@ def beside(found: list[Way], reference: Way | None, names: list[str], title: str
         if way.rung != reference.rung:
             pairs = [(way.results.get(name), reference.results.get(name)) for name in names]
             rows.append([way.label, *(short(own.beyond(other)) if own and other else words.UNKNOWN for own, other in pairs)])
-    return [f"### {title}", "", *table(["way", *(f">{text(name.replace('_', ' '))}" for name in names)], rows), ""]
+    return spaced(f"### {title}", table(["way", *(f">{text(name.replace('_', ' '))}" for name in names)], rows))
 
 
 def dots(page: Page) -> list[str]:
@@ -434,22 +415,26 @@ def dots(page: Page) -> list[str]:
     exact = [way.label for way in ordered if way.right() == len(names)]
     first = study(machine)
     rows, orders = changing(ordered, spread=True), ranked(machine, DOT_ORDERS, dots=True)
-    return [
+    return spaced(
         "## Dot products",
-        "",
         f"{words.size(first['items'])} pairs: an item of each kind above, times a factor in \\[0.5, 1), of whole numbers 1 or 2. Items that cancel have the same factor."
         " The exact result is a sum of unrounded products. Columns as in the table of sums.",
-        "",
-        *([f"Rounded correctly on every kind: {words.listed(exact)}.", ""] if exact else []),
+        spaced(f"Rounded correctly on every kind: {words.listed(exact)}.") if exact else [],
         "### Error against the exact result",
-        "",
-        *table(["way", ">time", "same bits", *columns], timed(ordered, names)),
-        "",
-        *beside(ordered, named(machine, SERIAL, dots=True), names, "Distance from a serial sum of floats, in ulp of that"),
-        *beside(ordered, named(machine, FROM_DOUBLE, dots=True), names, "Distance from a float that was a sum of doubles, in ulp of that"),
-        *(["### Dot products that change from call to call", "", f"Of {first['runs']} calls on the same pairs. Errors with their sign, and the spread from the least to the largest, in ulp.", "", *rows] if rows else []),
-        *(["### Which order of products comes nearer", "", "Every way here adds in floats alone. The rungs round a product and its addition once, as one instruction; the host rounds both.", "", *orders] if orders else []),
-    ]
+        table(["way", ">time", "same bits", *columns], timed(ordered, names)),
+        beside(ordered, named(machine, SERIAL, dots=True), names, "Distance from a serial sum of floats, in ulp of that"),
+        beside(ordered, named(machine, FROM_DOUBLE, dots=True), names, "Distance from a float that was a sum of doubles, in ulp of that"),
+        spaced(
+            "### Dot products that change from call to call",
+            f"Of {first['runs']} calls on the same pairs. Errors with their sign, and the spread from the least to the largest, in ulp.",
+            rows,
+        ) if rows else [],
+        spaced(
+            "### Which order of products comes nearer",
+            "Every way here adds in floats alone. The rungs round a product and its addition once, as one instruction; the host rounds both.",
+            orders,
+        ) if orders else [],
+    )
 
 
 def opcodes_of(machine: Machine) -> dict[str, dict[str, int]]:
@@ -474,12 +459,9 @@ def accumulators(page: Page) -> list[str]:
     if not rows:
         return []
     headers = ["accumulator", ">float instructions an item", ">all instructions an item", ">time over plain", ">kinds rounded correctly", f"for {COUNTED_ITEMS} items"]
-    return [
+    return spaced(
         "## What an accumulator costs",
-        "",
         f"Counted in the machine code: the instructions between two branches that add a thread's {COUNTED_ITEMS} items of a tile. Loads, grid and finish"
         " are the same for all. Memory is the limit of a sum, so instructions take time only where they outnumber what the loads leave free.",
-        "",
-        *table(headers, rows),
-        "",
-    ]
+        table(headers, rows),
+    )

@@ -92,6 +92,7 @@ class Table:
         self.variants: list[dict[str, str]] = []
         self.rows: list[dict[str, Any]] = []
         self._known: dict[tuple[Variant, str], int] = {}
+        self._problems: dict[Any, int] = {}
 
     def variant(self, variant: Variant, way: str = "") -> int:
         """The variant's number; way: how it was launched, where that makes a line of its own."""
@@ -115,6 +116,12 @@ class Table:
         self.problems.append({**{name: EMPTY for name, _ in FILTERS}, **chosen, "says": says})
         return len(self.problems) - 1
 
+    def problem_once(self, alike: Any, says: str, **chosen: str) -> int:
+        """Of what is alike the first one's number."""
+        if alike not in self._problems:
+            self._problems[alike] = self.problem(says, **chosen)
+        return self._problems[alike]
+
     def row(self, problem: int, variant: int, place: int, **figures: Any) -> None:
         self.rows.append({"problem": problem, "variant": variant, "place": place, **figures})
 
@@ -125,10 +132,7 @@ class Table:
     def begin(self, all_of_them: bool) -> None:
         """Marks whom a problem shows first: the front door, the entry of CUB that speed-ups are over, or else the fastest of other
         libraries, and our best three. A study compares ways of doing a thing, and shows all of them."""
-        by_problem: dict[int, list[dict[str, Any]]] = {}
-        for row in self.rows:
-            by_problem.setdefault(row["problem"], []).append(row)
-        for number, own_rows in by_problem.items():
+        for number, own_rows in words.grouped(self.rows, lambda row: row["problem"]).items():
             if all_of_them:
                 self.problems[number]["first"] = sorted({row["variant"] for row in own_rows})
                 continue
@@ -223,33 +227,28 @@ def shapes_of(machine: Machine) -> list[tuple[int, int]]:
 def over_shapes(machine: Machine, table: Table) -> None:
     """Rows of a matrix: the shapes stand one beside another, for two numbers make one."""
     places = {shape: 2**position for position, shape in enumerate(shapes_of(machine))}
-    numbers: dict[Cell, int] = {}
     cells = [cell for cell in machine.cells if cell.operation == topics.ROW_REDUCE and machine.is_problem(cell)]
     for cell in sorted(cells, key=lambda cell: (MODES.index(cell.mode), cell)):
         alike = cell._replace(items=0, shape="")
-        if alike not in numbers:
-            says = f"{types(alike)} of the rows of a matrix, {alike.mode}, on {machine.name}"
-            numbers[alike] = table.problem(says, **chosen_by(table, alike))
+        number = table.problem_once(alike, f"{types(alike)} of the rows of a matrix, {alike.mode}, on {machine.name}", **chosen_by(table, alike))
         for variant in compare.contenders(machine, cell):
             place = places[cell.sizes["columns"], cell.sizes["rows"]]
             better = {"speedup": rounded(rows.over_cub(machine, cell, variant)), "low": None, "high": None, "verdict": 0}
-            table.row(numbers[alike], table.variant(variant), place, **{**figures(machine, cell, variant), **better})
+            table.row(number, table.variant(variant), place, **{**figures(machine, cell, variant), **better})
 
 
 def over_addresses(machine: Machine, table: Table) -> None:
     """Atomics: the number of distinct addresses is the axis, and the number of operations a choice."""
-    numbers: dict[Cell, int] = {}
     cells = [cell for cell in machine.cells if cell.operation == topics.ATOMICS and machine.is_problem(cell)]
     for cell in sorted(cells, key=lambda cell: (cell.operator != atomics.SUM, cell.input_type != atomics.WORD, cell.items != atomics.main_items(machine), cell)):
         alike = cell._replace(shape="")
-        if alike not in numbers:
-            table.words[f"items={cell.items}"] = f"{words.size(cell.items)} operations"
-            says = f"{types(alike)}, {words.size(cell.items)} operations, {cell.mode}, on {machine.name}"
-            numbers[alike] = table.problem(says, **{**chosen_by(table, alike), "shape": f"items={cell.items}"})
+        table.words[f"items={cell.items}"] = f"{words.size(cell.items)} operations"
+        says = f"{types(alike)}, {words.size(cell.items)} operations, {cell.mode}, on {machine.name}"
+        number = table.problem_once(alike, says, **{**chosen_by(table, alike), "shape": f"items={cell.items}"})
         for variant in compare.contenders(machine, cell):
             time = compare.figure(machine, cell, variant, "median_us")
             rate = rounded(cell.items / time / 1e3) if time else None
-            table.row(numbers[alike], table.variant(variant), cell.sizes["addresses"], time=rounded(time), operations=rate)
+            table.row(number, table.variant(variant), cell.sizes["addresses"], time=rounded(time), operations=rate)
 
 
 def of_cost(cost: costs.Cost) -> dict[str, float | None]:
@@ -262,31 +261,25 @@ def over_threads(machine: Machine, table: Table) -> None:
     for operation, called in ((costs.REDUCE, "reductions"), (costs.SCAN, "inclusive scans")):
         table.words[operation] = called
         for operator, input_type in costs.KINDS:
-            number = None
             for _, threads in study.groups(operation):
                 for variant in study.of(operation):
                     if cost := study.cost(costs.Asked(operation, 1, threads, operator, input_type), variant.rung):
-                        if number is None:
-                            says = f"{called} inside a warp or a block, {input_type} {operator}, on {machine.name}"
-                            number = table.problem(says, operation=operation, kind=f"{input_type} {operator}")
+                        kind = f"{input_type} {operator}"
+                        number = table.problem_once((operation, kind), f"{called} inside a warp or a block, {kind}, on {machine.name}", operation=operation, kind=kind)
                         table.row(number, table.variant(variant), threads, **of_cost(cost))
 
 
 def over_blocks(machine: Machine, table: Table) -> None:
     """What a barrier takes by the blocks that wait."""
     study = costs.study_of(machine)
-    numbers: dict[int, int] = {}
     found = costs.rows_of_barriers(study)
     counts = Counter(threads for _, _, threads, _, _ in found)  # the size of a block of which most was measured comes first
     for name, blocks, threads, way, cost in sorted(found, key=lambda each: -counts[each[2]]):
         variant = study.find(name, costs.BARRIER)
-        if variant is None:
-            continue
-        if threads not in numbers:
-            table.words[f"threads={threads}"] = f"blocks of {threads:,} threads"
-            says = f"barriers of blocks of {threads:,} threads, on {machine.name}"
-            numbers[threads] = table.problem(says, operation=costs.BARRIER, shape=f"threads={threads}")
-        table.row(numbers[threads], table.variant(variant, "" if way == "in one launch" else way), blocks, **of_cost(cost))
+        shape = f"threads={threads}"
+        table.words[shape] = f"blocks of {threads:,} threads"
+        number = table.problem_once(shape, f"barriers of blocks of {threads:,} threads, on {machine.name}", operation=costs.BARRIER, shape=shape)
+        table.row(number, table.variant(variant, "" if way == "in one launch" else way), blocks, **of_cost(cost))
 
 
 def views(machine: Machine) -> Iterator[View]:

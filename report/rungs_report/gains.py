@@ -10,7 +10,7 @@ from rungs_report.data import Cell, Machine, Variant
 from rungs_report.ladders import anchor, before, ladder_groups
 from rungs_report.page import Page, fold
 from rungs_report.topics import Topic
-from rungs_report.words import table, text
+from rungs_report.words import columns, spaced, table, text
 
 # What the kernels of other bins than a histogram's have among their template's arguments: of edges, of even bins, of several channels.
 CHANNELS = r"active_channels<(?!1,)"
@@ -18,6 +18,7 @@ OF_OTHER_BINS = {
     "histogram_even": re.compile(rf"range_bins<|near_edges<|edge_table<|{CHANNELS}"),
     "histogram_range": re.compile(rf"even_bins<|shifted_bins<|{CHANNELS}"),
 }
+MADE_OF = (">registers a thread", ">shared memory a block", "instructions in the code")
 FAR = 4  # a rung for other sizes would make every other bar of a waterfall too short to be seen
 SASS_GUIDE = (
     " Registers are a thread's and shared memory a block's, at most of the kernels that the case may launch; instructions are counted in all of"
@@ -175,14 +176,12 @@ def why(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
     machine, rows = page.machine, []
     for variant in variants:
         other, says = reference(page, cell, variants, variant)
-        row = [page.label(variant), words.time(compare.figure(machine, cell, variant, "median_us"))]
+        told = [words.UNKNOWN, words.UNKNOWN, says, words.UNKNOWN]
         if other:
-            old, new = (in_one_kernel(kernels(machine, cell, each)) for each in (other, variant))
-            row += [page.label(other), gained(machine, cell, other, variant), says, reasons.moved(machine, cell, other, variant, (old, new))]
-        else:
-            row += [words.UNKNOWN, words.UNKNOWN, says, words.UNKNOWN]
-        rows.append(row)
-    return [*table(["rung", ">time", "against", ">gain", "why, as its source says", "what moved, counted"], rows), ""]
+            code = tuple(in_one_kernel(kernels(machine, cell, each)) for each in (other, variant))
+            told = [page.label(other), gained(machine, cell, other, variant), says, reasons.moved(machine, cell, other, variant, code)]
+        rows.append([page.label(variant), words.time(compare.figure(machine, cell, variant, "median_us")), *told])
+    return spaced(table(["rung", ">time", "against", ">gain", "why, as its source says", "what moved, counted"], rows))
 
 
 def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list[str]:
@@ -190,31 +189,28 @@ def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list
     inside = any(kernels(machine, cell, variant) for variant in variants)
     fits = any(launched(machine, cell, variant, "occupancy") for variant in variants)
     counted = any(counters.of(machine, cell, variant) for variant in variants)
-    rows = []
-    for variant in variants:
-        previous = before(page, cell, variant)
-        gained = compare.within_runs(machine, cell, previous, variant) if previous else None
-        whole = compare.within_runs(machine, cell, variants[0], variant) if previous else None
-        latest = machine.rows(cell, variant)[-1][1]
-        row = [
-            page.label(variant),
-            text(machine.variants[variant]["idea"]),
-            words.time(compare.figure(machine, cell, variant, "median_us")),
-            words.ratio(gained),
-            words.ratio(over_the_fastest(machine, cell, variants, variant)),
-            words.ratio(whole),
-            words.number(latest.kernels),
-            changed(page, topic, previous, variant),
-        ]
-        if fits:
-            occupancy = launched(machine, cell, variant, "occupancy")
-            row.append(words.percent(occupancy and 100 * occupancy))
-        row += counters.columns(machine, cell, variant) if counted else []
-        rows.append(row + (made_of(machine, cell, variant) if inside or fits else []))
-    headers = ["rung", "its idea", ">time", ">gain over the rung before", ">gain over the fastest before", ">gain over the first", ">kernels a call", ">lines changed"]
-    headers += [">warps that fit"] * fits + counters.HEADERS * counted
-    headers += [">registers a thread", ">shared memory a block", "instructions in the code"] if inside or fits else []
-    return [*table(headers, rows), ""]
+
+    def over(variant: Variant, other: Variant | None) -> str:
+        return words.ratio(compare.within_runs(machine, cell, other, variant) if other else None)
+
+    def occupancy(variant: Variant) -> str:
+        found = launched(machine, cell, variant, "occupancy")
+        return words.percent(found and 100 * found)
+
+    told = {
+        "rung": page.label,
+        "its idea": lambda variant: text(machine.variants[variant]["idea"]),
+        ">time": lambda variant: words.time(compare.figure(machine, cell, variant, "median_us")),
+        ">gain over the rung before": lambda variant: over(variant, before(page, cell, variant)),
+        ">gain over the fastest before": lambda variant: words.ratio(over_the_fastest(machine, cell, variants, variant)),
+        ">gain over the first": lambda variant: over(variant, before(page, cell, variant) and variants[0]),
+        ">kernels a call": lambda variant: words.number(machine.rows(cell, variant)[-1][1].kernels),
+        ">lines changed": lambda variant: changed(page, topic, before(page, cell, variant), variant),
+    }
+    told |= {">warps that fit": occupancy} if fits else {}
+    for headers, tell, known in ((counters.HEADERS, counters.columns, counted), (MADE_OF, made_of, inside or fits)):
+        told |= {header: lambda variant, at=at, tell=tell: tell(machine, cell, variant)[at] for at, header in enumerate(headers if known else ())}
+    return spaced(columns(variants, told))
 
 
 def contents(page: Page) -> list[str]:
@@ -227,7 +223,7 @@ def contents(page: Page) -> list[str]:
             for (family, ladder), variants in ladders(page, cell).items() if cell else ():
                 own = drawn if problem == compare.main_problem(machine, topic) else []
                 named = f"{text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}"
-                own += [f"### {named}", ""]
+                own += spaced(f"### {named}")
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
                 far = [variant for variant in variants if is_far(machine, cell, variants, variant)]
                 near = [variant for variant in variants if variant not in far]
@@ -236,7 +232,7 @@ def contents(page: Page) -> list[str]:
                 own += page.drawn(charts.waterfall, (cell, near), re.sub(r"[= ]+", "_", several).strip("_"))
                 if far:
                     told = words.listed([page.label(variant) for variant in far])
-                    own += [f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.", ""]
+                    own += spaced(f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.")
                 own += why(page, cell, variants)
                 own += fold("All figures of this ladder, and the diffs", climb(page, topic, cell, variants))
                 drawn += fold(named, own) if own is not drawn else []
@@ -244,26 +240,22 @@ def contents(page: Page) -> list[str]:
             lines += drawn
     if not lines:
         return []
-    about = [
+    about = spaced(
         "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time, and = says that CUB"
         " is as far from itself there. Against: the rung that the source compares itself with, else the one before it on the ladder; where that is"
         f" for other sizes (over {FAR} times as slow here as the fastest before it), the fastest before. Why: from the comment that opens the rung's"
         " file, its beginning and what it says of the price. What moved: of what was counted of both.",
-        "",
-        *fold(
+        fold(
             "What the figures are",
-            [
-                f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; instructions are counted in the kernel that has most"
+            f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; instructions are counted in the kernel that has most"
                 " of them."
                 " Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
                 " Lines changed: of the rung's file against the one before, and the diff behind them."
                 + (SASS_GUIDE + how_disassembled(machine) if machine.sass else "")
                 + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
                 + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
-                "",
-            ],
         ),
-    ]
+    )
     return [*about, *lines]
 
 

@@ -9,10 +9,10 @@ from rungs_report.charts import HeatMap
 from rungs_report.circumstances import banners
 from rungs_report.compare import Ratio, Recommended
 from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
-from rungs_report.ladders import DETAILS, FORETOLD, asked, edge, estimates, ladder_groups, stopped
-from rungs_report.page import Page, briefly, flags, fold, interval, marked, over_cub, verdict
+from rungs_report.ladders import FORETOLD, details, edge, estimates, ladder_groups, ladder_title, stopped
+from rungs_report.page import Page, briefly, cubs_time, flags, fold, interval, marked, over_cub, over_each, over_headers, verdict
 from rungs_report.sweeps import matrix
-from rungs_report.words import code, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 EVEN, RANGE, MULTI = "histogram_even", "histogram_range", "multi_histogram_even"
 # Samples and bins that have a ladder, and those that are swept over n: the cells the targets are set for.
@@ -46,10 +46,6 @@ def kind(cell: Cell) -> str:
     return f"{cell.input_type}, {cell.sizes.get('bins', 0):,} bins"
 
 
-def of_topic(page: Page) -> bool:
-    return page.topic is not None and page.main is not None
-
-
 # ---- one rung for whoever does not know the distribution
 
 
@@ -64,26 +60,21 @@ def named(each: Recommended) -> str:
     return f"{kind(each.setting)}, {words.size(each.setting.items)}"
 
 
-def one_rung(page: Page) -> list[str]:
-    return headline(page.machine)
-
-
-def headline(machine: Machine) -> list[str]:
+def headline(page: Page) -> list[str]:
     """In a few sentences: how the recommended rungs stand against CUB, and what the distribution costs them."""
-    found = choices(machine)
+    found = choices(page.machine)
     judged = [ratio for each in found for ratio in each.ratios.values()]
     if not judged:
         return []
     verdicts = [ratio.verdict for ratio in judged]
     worst = min((each for each in found if each.worst), key=lambda each: each.worst.value)
-    lines = [
+    lines = spaced(
         f"**Histograms, one rung for each kind of samples, number of bins and n, chosen without knowing the distribution: over"
         f" {words.plural(len(found), 'choice')} and {words.plural(len(judged), 'distribution')} in all it is faster than CUB in"
         f" {verdicts.count('FASTER')}, level in {verdicts.count('SAME')}, slower in {verdicts.count('SLOWER')}"
         + (f", undecided in {verdicts.count('AMBIGUOUS')}" if "AMBIGUOUS" in verdicts else "")
         + f".** Its lowest speed-up is {words.ratio(worst.worst.value)} ({named(worst)}).",
-        "",
-    ]
+    )
     within = [(compare.spread(each.times), each) for each in found if each.setting.sizes.get("bins", 0) <= MANY]
     if within:
         quotient, each = max(within, key=lambda pair: pair[0])
@@ -99,10 +90,10 @@ def distributions(page: Page) -> list[str]:
     """The recommended rung's time by distribution, and CUB's below it."""
     machine = page.machine
     found = choices(machine)
-    if not of_topic(page) or not found:
+    if not found:
         return []
-    columns = [d for d in charts.DISTRIBUTIONS if any(d in each.times for each in found)]
-    columns += sorted({d for each in found for d in each.times} - set(columns))
+    seen = [d for d in charts.DISTRIBUTIONS if any(d in each.times for each in found)]
+    seen += sorted({d for each in found for d in each.times} - set(seen))
     broken = {(f.cell._replace(distribution=""), f.cell.distribution): f for f in faults(machine)}
     rows, others, slower = [], [], []
     sizes = {each.setting.items for each in found}
@@ -122,32 +113,29 @@ def distributions(page: Page) -> list[str]:
             fault = broken.get((each.setting, distribution))
             return fault.kind if fault else words.UNKNOWN
 
-        rung = [code(machine.labels[each.variant]), *map(ours, columns), words.ratio(compare.spread(each.times))]
-        cub = ["CUB", *map(theirs, columns), words.ratio(compare.spread(each.cub))]
+        rung = [code(machine.labels[each.variant]), *map(ours, seen), words.ratio(compare.spread(each.times))]
+        cub = ["CUB", *map(theirs, seen), words.ratio(compare.spread(each.cub))]
         (rows if setting.items in shown else others).extend(([kind(setting), words.size(setting.items), *rung], ["", "", *cub]))
         slower += [
             [kind(setting), words.size(setting.items), page.label(each.variant), charts.distribution(d), over_cub(r), interval(r)]
             for d, r in each.ratios.items()
             if r.verdict == "SLOWER"
         ]
-    headers = ["samples", ">n", "", *[f">{charts.distribution(d)}" for d in columns], ">worst / best"]
-    lines = [
+    headers = ["samples", ">n", "", *[f">{charts.distribution(d)}" for d in seen], ">worst / best"]
+    lines = spaced(
         "## Each distribution a column",
-        "",
         "Who does not know the distribution of the samples has to choose one rung for all. Recommended for a kind of samples, a number of"
         " bins and an n is, of the rungs measured there with the most distributions, the one whose lowest speed-up over CUB among them is"
         " highest (where CUB has no time, the one whose longest time is least). Its times, in parentheses the speed-up over CUB"
         " (= is a tie, ? undecided, − CUB wins), and CUB's fastest entry below.",
-        "",
-        *table(headers, rows),
-        "",
-        *(fold("Other sizes", [*table(headers, others), ""]) if others else []),
-    ]
+        table(headers, rows),
+        fold("Other sizes", table(headers, others)),
+    )
     if slower:
         shown = table(["samples", ">n", "recommended", "distribution", ">over CUB", "interval"], slower)
-        lines += ["CUB is faster than the recommended rung here:", "", *shown, ""]
+        lines += spaced("CUB is faster than the recommended rung here:", shown)
     else:
-        lines += ["CUB is faster than the recommended rung in none of them.", ""]
+        lines += spaced("CUB is faster than the recommended rung in none of them.")
     return lines
 
 
@@ -157,32 +145,26 @@ def distributions(page: Page) -> list[str]:
 def ladders(page: Page) -> list[str]:
     """The whole ladder at one size for three kinds of samples, spread over all bins beside all in one."""
     machine = page.machine
-    if page.topic is None or page.main is None:
-        return []
     lines: list[str] = []
     sizes: set[int] = set()
     for problem in heads(machine, page.main.mode, LADDERS):
         cell = compare.ladder_cell(machine, problem)
-        if cell is None:
-            continue
         sizes.add(cell.items)
         other = cell._replace(distribution="constant")
         beside = other if compare.contenders(machine, other) else None
         named = f"{text(kind(cell))}, {words.size(cell.items)} samples"
-        own = [f"### {named}", ""]
+        own = spaced(f"### {named}")
         own += page.drawn(charts.ladder_beside, (cell, beside), f"{cell.input_type}_{cell.sizes['bins']}")
         for (family, name), variants in ladder_groups(page, cell).items():
             own += ladder_table(page, cell, beside, family, name, variants)
         lines += fold(named, own) if lines else own
-    if not lines:
-        return []
     said = f" at {words.listed([words.size(n) for n in sorted(sizes)])} samples"
     told = [f"The ceiling is {page.topic.roof}."] if machine.device else []
     told.append(
         "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run. Counts have no error: every"
         " counter of every row is compared with an independent count, before, after and on changed samples."
     )
-    return [f"## The ladders{said}", "", *lines, " ".join(told), ""]
+    return section(f"## The ladders{said}", lines, " ".join(told))
 
 
 def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: str, variants: list) -> list[str]:
@@ -211,13 +193,11 @@ def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: 
                 ratio = compare.told(machine, each).get(variant)
                 row += [over_cub(ratio), "" if compare.is_cub(variant) else verdict(ratio)]
         rows.append(row)
-    title = "Library baselines" if family == YARDSTICKS else f"{text(family.capitalize())}: {text(name)}"
-    more = [*table(DETAILS, [asked(page, cell, variant) for variant in variants]), ""]
-    lines = [f"#### {title}", "", *table(headers, rows), "", *fold("What each asks for and what it answers with", more)]
+    lines = spaced(f"#### {ladder_title(family, name)}", table(headers, rows), details(page, cell, variants))
     if any(foretold.values()):
-        lines += [FORETOLD, ""]
+        lines += spaced(FORETOLD)
     if left := stopped(machine, cell, family, name):
-        lines += [f"Not run here: {words.listed(left)}.", ""]
+        lines += spaced(f"Not run here: {words.listed(left)}.")
     return lines
 
 
@@ -227,36 +207,22 @@ def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: 
 def contests(page: Page, found: list[Cell]) -> list[str]:
     """A line a cell: CUB, the best rung, the speed-up with its interval and verdict, and how near the ceiling that is."""
     machine = page.machine
-    versions = compare.cccl_versions(machine)
-    several = len(versions) > 1
     broken: dict[Cell, str] = {fault.cell: fault.kind for fault in faults(machine)}
-    headers = ["samples", ">bins", ">n", ">CUB", "best rung", ">time", ">% of ceiling"]
-    headers += [f">over CUB {version}" for version in versions] if several else [">over CUB"]
-    rows = []
-    for cell in found:
-        each = compare.best(machine, cell)
-        if each is None:
-            continue
-        cub = compare.fastest_cub(machine, cell)
-        row = [
-            cell.input_type,
-            f"{cell.sizes.get('bins', 0):,}",
-            words.size(cell.items),
-            words.time(cub[1]) if cub else broken.get(cell, words.UNKNOWN),
-            code(machine.labels[each.variant]),
-            words.time(each.median_us),
-            words.percent(each.percent_of_ceiling),
-        ]
-        by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
-        row += [over_cub(by_version.get(version)) for version in versions] if several else [over_cub(each.ratio)]
-        rows.append([*row, interval(each.ratio), verdict(each.ratio), ", ".join(flags(machine, each.variant))])
-    return table([*headers, "interval", "verdict", "asks for"], rows) if rows else []
+    rows = [
+        [cell.input_type, f"{cell.sizes.get('bins', 0):,}", words.size(cell.items), cubs_time(machine, cell) if compare.fastest_cub(machine, cell) else broken.get(cell, words.UNKNOWN)]
+        + [page.label(each.variant), words.time(each.median_us), words.percent(each.percent_of_ceiling), *over_each(machine, each.all_ratios)]
+        + [interval(each.ratio), verdict(each.ratio), ", ".join(flags(machine, each.variant))]
+        for cell in found
+        if (each := compare.best(machine, cell))
+    ]
+    headers = ["samples", ">bins", ">n", ">CUB", "best rung", ">time", ">% of ceiling", *over_headers(machine), "interval", "verdict", "asks for"]
+    return table(headers, rows)
 
 
 def every_kind(page: Page) -> list[str]:
     """Uniform samples: the cells the targets are set for in full, all others by their speed-up and folded."""
     machine = page.machine
-    if page.topic is None or page.main is None or not machine.device:
+    if not machine.device:
         return []
     found = cells(machine, EVEN, page.main.mode)
     problems = list(dict.fromkeys(cell.problem for cell in found))
@@ -267,17 +233,17 @@ def every_kind(page: Page) -> list[str]:
     if len(swept) > 1:
         lines += page.drawn(charts.kinds, [(kind(problem), problem) for problem in swept])
     if shown := contests(page, first):
-        lines += [*shown, ""]
+        lines += spaced(shown)
     if shown := contests(page, rest):
-        lines += fold(f"Other samples and numbers of bins: {len(rest)}", [*shown, ""])
+        lines += fold(f"Other samples and numbers of bins: {len(rest)}", shown)
     if overview := matrix(machine, problems):
-        lines += ["The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", "", *overview, ""]
-    return ["## Samples, bins and n", "", "Uniform samples, even bins.", "", *lines] if lines else []
+        lines += spaced("The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", overview)
+    return section("## Samples, bins and n", "Uniform samples, even bins.", lines)
 
 
 def ranges_and_channels(page: Page) -> list[str]:
     machine = page.machine
-    if page.main is None or not machine.device:
+    if not machine.device:
         return []
     lines: list[str] = []
     for title, operation, about in (
@@ -288,9 +254,9 @@ def ranges_and_channels(page: Page) -> list[str]:
             shown = contests(page, cells(machine, operation, page.main.mode, name))
             first = f"## {title}" not in lines
             if shown and first:
-                lines += [f"## {title}", "", about, ""]
+                lines += spaced(f"## {title}", about)
             if shown:
-                told = [f"{charts.distribution(name).capitalize()}:", "", *shown, ""]
+                told = spaced(f"{charts.distribution(name).capitalize()}:", shown)
                 lines += told if first else fold(charts.distribution(name), told)
     return lines
 
@@ -310,9 +276,7 @@ def uncounted(page: Page) -> list[str]:
     found = [each for each in faults(machine) if page.topic and each.cell.operation in page.topic.operations]
     if not found:
         return []
-    grouped: dict[tuple, list[Fault]] = {}
-    for each in found:
-        grouped.setdefault((each.variant, each.cell.operation, each.cell.input_type, each.cell.shape, each.kind), []).append(each)
+    grouped = words.grouped(found, lambda each: (each.variant, each.cell.operation, each.cell.input_type, each.cell.shape, each.kind))
     rows = []
     for (variant, _, _, _, what), cases in sorted(grouped.items(), key=lambda item: (machine.order[item[0][0]], place(item[1][0].cell))):
         of = cases[0].cell
@@ -331,14 +295,11 @@ def uncounted(page: Page) -> list[str]:
             ]
         )
     headers = ["call", "of", "samples", "n", "", "what was seen, in the first case", "counted right by"]
-    return [
+    return spaced(
         "## What CUB refuses or gets wrong",
-        "",
         "These calls have no time, and beating them is no win: a ratio exists only where CUB's counts are right.",
-        "",
-        *table(headers, rows),
-        "",
-    ]
+        table(headers, rows),
+    )
 
 
 # ---- the whole grid
@@ -386,7 +347,7 @@ def below(page: Page, found: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
         + [over_cub(ratio), interval(ratio), verdict(ratio)]
         for cell, variant, ratio in lost
     ]
-    return table(["samples", ">bins", ">n", "distribution", "rung", ">over CUB", "interval", "verdict"], rows) if rows else []
+    return table(["samples", ">bins", ">n", "distribution", "rung", ">over CUB", "interval", "verdict"], rows)
 
 
 def grid_tables(machine: Machine, best: dict[Cell, tuple[Variant, Ratio]], one: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
@@ -408,7 +369,7 @@ def grid_tables(machine: Machine, best: dict[Cell, tuple[Variant, Ratio]], one: 
             rows.append([f"{setting.sizes['bins']:,}", words.size(setting.items), *told])
         if rows:
             headers = [">bins", ">n", *[f">{charts.distribution(name)}" for name in charts.DISTRIBUTIONS]]
-            lines += fold(f"{input_type}: the best rung's speed-up / the recommended one's", [*table(headers, rows), ""])
+            lines += fold(f"{input_type}: the best rung's speed-up / the recommended one's", table(headers, rows))
     return lines
 
 
@@ -429,35 +390,33 @@ def grid_maps(page: Page, one: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
 
 def whole_grid(page: Page) -> list[str]:
     """Every kind of samples with every number of bins and distribution: bench/run --grid=histograms."""
-    if page.topic is None or not page.machine.device:
+    if not page.machine.device:
         return []
     machine = page.machine.grids.get(data.HISTOGRAMS)
-    lines = ["## The whole grid", ""]
+    lines = spaced("## The whole grid")
     if machine is None:
-        return [*lines, "Not measured yet: `bench/run --grid=histograms` measures it.", ""]
+        return spaced(lines, "Not measured yet: `bench/run --grid=histograms` measures it.")
     own = replace(page, machine=machine)
     best, one = of_best(machine), of_recommended(machine)
     if not best or not one:
-        return [*lines, "CUB has no time in any of its cells.", ""]
+        return spaced(lines, "CUB has no time in any of its cells.")
     runs = words.listed([f"{code(run.name)} (CCCL {text(run.cccl)})" for run in machine.runs])
-    lines += [
-        *banners(own),
+    lines += spaced(
+        banners(own),
         f"Every kind of samples with every number of bins and distribution, measured by {runs}. In each cell are CUB's entries, the front door, and"
         " the four rungs that a pilot call found fastest there. Where samples cannot tell so many bins apart, they are uniform only.",
-        "",
         "Recommended is one rung for each kind of samples, number of bins and n, without knowing the distribution.",
-        "",
-    ]
+    )
     for called, found in (("the best rung", best), ("the recommended rung", one), ("the front door", of_door(machine))):
         if found:
             shown = below(own, found)
             end = f"CUB's time is {'less here:' if shown else 'nowhere less.'}"
-            lines += [f"{standing(called.capitalize(), found)} {end}", "", *shown, *([""] if shown else [])]
+            lines += spaced(f"{standing(called.capitalize(), found)} {end}", shown, [""] if shown else [])
     without = [fault for fault in faults(machine) if fault.cell not in best]
     if without:
         counted = {kind_of: len({f.cell for f in without if f.kind == kind_of}) for kind_of in sorted({f.kind for f in without})}
         said = words.listed([f"{count} {kind_of}" for kind_of, count in counted.items()])
-        lines += [f"Where CUB has no right result there is no speed-up, and no win: {said}, as the tables say.", ""]
+        lines += spaced(f"Where CUB has no right result there is no speed-up, and no win: {said}, as the tables say.")
     return [*lines, *grid_maps(own, one), *grid_tables(machine, best, one)]
 
 
@@ -467,15 +426,13 @@ def whole_grid(page: Page) -> list[str]:
 def sweeps(page: Page) -> list[str]:
     """Rates over n, a chart for each of the headline cells, and over the number of bins."""
     machine = page.machine
-    if page.topic is None or page.main is None or not machine.device:
+    if not machine.device:
         return []
     lines: list[str] = []
     for problem in heads(machine, page.main.mode):
         if len(compare.sizes(machine, problem)) > 1:
             lines += page.drawn(charts.sweep_rate, problem, f"{problem.input_type}_{problem.sizes['bins']}")
-    over_n = ["## The sweep over n", "", *lines] if lines else []
-    if over_n:
-        over_n += ["Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.", ""]
+    over_n = section("## The sweep over n", lines, "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.")
     lines, tables = [], []
     for input_type in TYPES:
         for name in ("uniform", "constant"):
@@ -486,20 +443,19 @@ def sweeps(page: Page) -> list[str]:
                 at = [c for c in found if c.items == compare.LADDER_ITEMS]
                 lines += page.drawn(charts.sweep_bins, at, f"{input_type}_{name}")
                 tables += bins_table(page, at)
-    over_bins = ["## The sweep over the number of bins", "", *lines, *tables] if lines else []
+    over_bins = spaced("## The sweep over the number of bins", lines, tables) if lines else []
     return [*over_n, *over_bins]
 
 
 def bins_table(page: Page, at: list[Cell]) -> list[str]:
     """CUB and the best rung at each number of bins."""
-    machine = page.machine
-    rows = []
-    for cell in at:
-        each = compare.best(machine, cell)
-        cub = compare.fastest_cub(machine, cell)
-        if each:
-            rate = words.number(each.gb_per_s)
-            took = [words.time(cub[1] if cub else None), words.time(each.median_us)]
-            rows.append([f"{cell.sizes['bins']:,}", *took, rate, code(machine.labels[each.variant]), briefly(each.ratio)])
+    told = {
+        ">bins": lambda best: f"{best.cell.sizes['bins']:,}",
+        ">CUB": lambda best: cubs_time(page.machine, best.cell),
+        ">best rung": lambda best: words.time(best.median_us),
+        ">GB/s": lambda best: words.number(best.gb_per_s),
+        "which": lambda best: page.label(best.variant),
+        ">over CUB": lambda best: briefly(best.ratio),
+    }
     about = f"{at[0].input_type}, {charts.distribution(at[0].distribution)}, {words.size(at[0].items)} samples"
-    return fold(words.html(about), [*table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows), ""]) if rows else []
+    return fold(words.html(about), columns(filter(None, (compare.best(page.machine, cell) for cell in at)), told))

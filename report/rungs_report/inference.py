@@ -7,9 +7,9 @@ from typing import Any
 from rungs_report import studies, words
 from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
-from rungs_report.published import SERVING, Published
+from rungs_report.published import SERVING
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 NAMES = {
     "route": "experts of a token", "top_k": "greatest keys", "sample_top_p": "draw by top-p", "sample_top_k": "draw by top-k", "sample": "draw from all tokens",
@@ -38,10 +38,6 @@ LARGE = 64 << 20  # bytes from which shares of a roof are told in short
 def runs(machine: Machine) -> list[Run]:
     """Of each program the latest beside each CCCL."""
     return studies.latest(machine.inference, lambda run: (run["program"], run["versions"]["cccl"]))
-
-
-def measured(machine: Machine) -> bool:
-    return bool(machine.inference)
 
 
 def timed(cell: Cell, role: str) -> list[Result]:
@@ -92,11 +88,8 @@ def beside(run: Run) -> str:
     return f"CCCL {run['versions']['cccl']}"
 
 
-def banners(page: Page) -> list[str]:
-    def filtered(run: Run) -> list[str]:
-        return [f"Run {code(run['run'])} has only the cells that {code(run['arguments'][1])} matches."] if len(run["arguments"]) > 1 else []
-
-    return studies.banners(page, runs(page.machine), "inference", filtered)
+def filtered(run: Run) -> list[str]:
+    return [f"Run {code(run['run'])} has only the cells that {code(run['arguments'][1])} matches."] if len(run["arguments"]) > 1 else []
 
 
 def findings(page: Page) -> list[str]:
@@ -111,7 +104,7 @@ def findings(page: Page) -> list[str]:
             over = studies.ratios([speedup for _, speedup in compared], [cell for cell, _ in compared], lambda cell: f"({where(cell)})")
             rows.append([title, code(name), text(beside(run)), *over, reached])
     headers = ["", "beside", "of", ">over it", "least", ">most", ">faster / tie / slower / undecided", ">share of the roof from 64 MiB"]
-    return [*table(headers, rows), "", *verified(page)]
+    return spaced(table(headers, rows), verified(page))
 
 
 def verified(page: Page) -> list[str]:
@@ -120,7 +113,7 @@ def verified(page: Page) -> list[str]:
     lines = [f"The host verified each way of {words.plural(len(cells), 'cell')}, before the samples and behind them: ours were right in all."]
     wrong = [(cell, each) for cell in cells for each in cell["results"] if each["role"] == "rival" and not each["verified"]]
     lines += [f"{code(each['name'])} was wrong at {where(cell)}: {text(each['defect'])}." for cell, each in wrong]
-    return [" ".join(lines), ""]
+    return spaced(" ".join(lines))
 
 
 def told(cell: Cell, name: str) -> str:
@@ -143,71 +136,48 @@ def times(page: Page) -> list[str]:
     lines = []
     for title, run, cells in groups(page.machine):
         names = {role: list(dict.fromkeys(each["name"] for cell in cells for each in timed(cell, role))) for role in ("rungs", "rival")}
-        rows = []
-        for cell in cells:
-            limit = roof(cell)
-            rows.append(
-                [
-                    NAMES[cell["work"]],
-                    ", ".join(filter(None, (cell["input"], text(cell["data"])))),
-                    shape(cell),
-                    cell["parameter"],
-                    *(told(cell, name) for own in names.values() for name in own),
-                    f"{words.time(limit['median_us'])} ({cell['roof']})" if limit else words.UNKNOWN,
-                    words.percent(share(cell)),
-                    over_empty(cell),
-                ]
-            )
+        rows = [
+            [NAMES[cell["work"]], ", ".join(filter(None, (cell["input"], text(cell["data"])))), shape(cell), cell["parameter"]]
+            + [told(cell, name) for own in names.values() for name in own]
+            + [f"{words.time(limit['median_us'])} ({cell['roof']})" if limit else words.UNKNOWN, words.percent(share(cell)), over_empty(cell)]
+            for cell, limit in ((cell, roof(cell)) for cell in cells)
+        ]
         ways = [f">{name}" for name in names["rungs"]] + [f">{code(name)}" for name in names["rival"]]
         headers = ["", "input", ">rows x columns", "", *ways, ">roof", ">share of the roof", ">over an empty kernel"]
-        lines += [f"## {title}, {text(beside(run))}", "", *table(headers, rows), ""]
+        lines += spaced(f"## {title}, {text(beside(run))}", table(headers, rows))
     return lines
 
 
 def publications(page: Page) -> list[str]:
     """Others' figures of cells that were measured here."""
-    rows = []
-    for each in SERVING:
-        found = next((cell for _, cell in find(page.machine, each.work, **each.about()) if ours(cell)), None)
-        if found:
-            rows.append([NAMES[each.work], where(found), words.time(ours(found)["median_us"]), words.time(each.microseconds), each.chip, credit(each)])
-    if not rows:
-        return []
-    return [
+    measured = ((each, next((cell for _, cell in find(page.machine, each.work, **each.about()) if ours(cell)), None)) for each in SERVING)
+    rows = [
+        [NAMES[each.work], where(cell), words.time(ours(cell)["median_us"]), words.time(each.microseconds), each.chip, each.credit]
+        for each, cell in measured
+        if cell
+    ]
+    return section(
         "## Beside published figures",
-        "",
         f"Ours are of this {text(page.machine.name)}, cold. Theirs are of other chips, clocks and harnesses, so no ratio is made of them. RadiK (ICS 2024) publishes gains over its"
         " predecessors, up to 2.5x for one row and 4.8x for batches, and no times of these shapes. vLLM samples by flashinfer.",
-        "",
-        *table(["", "cell", ">ours", ">theirs", "chip", "whose"], rows),
-        "",
-    ]
+        table(["", "cell", ">ours", ">theirs", "chip", "whose"], rows),
+    )
 
 
-def credit(of: Published) -> str:
-    repository, number = of.source.split("#")
-    return f"{of.whose} ({repository.split('/')[1]}#{number})"
-
-
-def left_out(page: Page) -> list[str]:
-    return studies.left_out(runs(page.machine), ["program", "of", "way"], lambda run, each: (code(run["program"]), text(beside(run)), code(each["name"])))
+left_out = studies.left_out(runs, ["program", "of", "way"], lambda run, each: (code(run["program"]), text(beside(run)), code(each["name"])))
 
 
 def how(page: Page) -> list[str]:
     """What was measured, and with what."""
     names = {each["name"] for run in runs(page.machine) for cell in run["cells"] for each in timed(cell, "rungs")}
     taught = "".join(f" {code(name)} {what}" for name, what in TAUGHT.items() if name in names)
-    return [
+    return spaced(
         "## How this was measured",
-        "",
         "All ways of a cell take turns, cold: a clean flush comes before each sample. Storage is allocated before. Times are medians. The roof is a plain kernel that reads as many bytes"
         " as the call has to read, or copies as many as it has to read and write; the share is its time over the first of ours. The last column is the first of ours less the"
         " time of an empty kernel.",
-        "",
         "`route`, `sorted`, `unsorted` and `rungs` are ours. A rival's field tells its time, and how many times as fast the first of ours is. `cub_radix_sort` sorts whole rows with their columns."
         " `cub_sort_and_scan` sorts, scans, cuts and draws. `toolkit` is a kernel with the conversions of the toolkit's headers." + taught,
-        "",
         studies.undecided(runs(page.machine), "the first of ours lies"),
-        "",
-        *studies.measured_with(runs(page.machine), "program", "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
-    ]
+        studies.measured_with(runs(page.machine), "program", "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
+    )

@@ -1,30 +1,26 @@
 """The ladder at one size: what each rung costs, gains, asks for and changes against the one before."""
 
 import re
-from functools import partial
+from collections.abc import Iterable
 
 from rungs_report import charts, compare, diffs, reasons, words
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.page import Page, fold, interval, over_cub, verdict
-from rungs_report.words import code, table, text
+from rungs_report.page import Page, fold, interval, over_each, over_headers, verdict
+from rungs_report.words import code, columns, section, spaced, text
 
 TOO_LONG = re.compile(r"one sample takes ([\d.]+) (µs|us|ms|s) at ")  # why the benchmark leaves a rung out, and what it would take
 MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
 FORETOLD = "≈: not run at this size, where a sample takes longer than the benchmark's limit; its estimate, as a rule from a smaller size."
 FAMILIES = ("handwritten", "cluster", compare.YARDSTICKS)
-# What a rung asks for, and what it answers with.
-DETAILS = (
-    "rung", ">error (ulp)", "repeatable", ">kernels", ">workspace", "contract", "waits for host", "progress", ">block",
-    ">items a thread",
-)  # fmt: skip
 
 
 def ladder_groups(page: Page, cell: Cell) -> dict[tuple[str, str], list[Variant]]:
     """The cell's contenders by family and ladder, hand-written first, yardsticks last, each in ladder order."""
-    groups: dict[tuple[str, str], list[Variant]] = {}
-    for variant in compare.contenders(page.machine, cell):
-        if variant.ladder != compare.SWEEP_OF_LAUNCHES:
-            groups.setdefault((variant.family, variant.ladder), []).append(variant)
+    return by_ladder(compare.contenders(page.machine, cell))
+
+
+def by_ladder(variants: Iterable[Variant]) -> dict[tuple[str, str], list[Variant]]:
+    groups = words.grouped((variant for variant in variants if variant.ladder != compare.SWEEP_OF_LAUNCHES), lambda variant: variant[:2])
     return dict(sorted(groups.items(), key=lambda item: (FAMILIES.index(item[0][0]), item[0][1])))
 
 
@@ -49,24 +45,31 @@ def edge(page: Page, cell: Cell, variant: Variant, foretold: dict[Variant, float
     return [code(reason.against), f"≈{words.ratio(long / here)}" if long and here else words.UNKNOWN]
 
 
-def asked(page: Page, cell: Cell, variant: Variant) -> list[str]:
-    """A line of the table under DETAILS."""
+def details(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
+    """What each asks for and what it answers with, folded."""
     machine = page.machine
-    entry = machine.variants[variant]
-    latest = machine.rows(cell, variant)[-1][1]
-    workspace = words.median(r.workspace_bytes for _, r in machine.rows(cell, variant))
-    return [
-        page.label(variant),
-        words.number(compare.figure(machine, cell, variant, "error")),
-        latest.repeatable,
-        words.number(latest.kernels),
-        words.byte_size(None if workspace is None else int(workspace)),
-        latest.workspace_contract.replace("_", " "),
-        words.yes_no(entry.get("waits_for_host")),
-        text(entry.get("progress") or words.UNKNOWN),
-        words.number(entry.get("block_threads") or None),
-        words.number(entry.get("items_per_thread") or None),
-    ]
+
+    def workspace(variant: Variant) -> str:
+        found = words.median(row.workspace_bytes for _, row in machine.rows(cell, variant))
+        return words.byte_size(None if found is None else int(found))
+
+    told = {
+        "rung": page.label,
+        ">error (ulp)": lambda variant: words.number(compare.figure(machine, cell, variant, "error")),
+        "repeatable": lambda variant: machine.rows(cell, variant)[-1][1].repeatable,
+        ">kernels": lambda variant: words.number(machine.rows(cell, variant)[-1][1].kernels),
+        ">workspace": workspace,
+        "contract": lambda variant: machine.rows(cell, variant)[-1][1].workspace_contract.replace("_", " "),
+        "waits for host": lambda variant: words.yes_no(machine.variants[variant].get("waits_for_host")),
+        "progress": lambda variant: text(machine.variants[variant].get("progress") or words.UNKNOWN),
+        ">block": lambda variant: words.number(machine.variants[variant].get("block_threads") or None),
+        ">items a thread": lambda variant: words.number(machine.variants[variant].get("items_per_thread") or None),
+    }
+    return fold("What each asks for and what it answers with", columns(variants, told))
+
+
+def ladder_title(family: str, name: str) -> str:
+    return "Library baselines" if family == compare.YARDSTICKS else f"{text(family.capitalize())}: {text(name)}"
 
 
 def left_out(machine: Machine, cell: Cell, family: str, ladder_name: str) -> dict[Variant, str]:
@@ -102,66 +105,45 @@ def stopped(machine: Machine, cell: Cell, family: str, ladder_name: str) -> list
 
 def ladder(page: Page) -> list[str]:
     machine = page.machine
-    cell = compare.ladder_cell(machine, page.main) if page.main else None
-    if page.topic is None or page.main is None or cell is None:
-        return []
-    lines = [f"## The ladder: {text(charts.describe(page.main))}, {words.size(cell.items)} items", ""]
+    cell = compare.ladder_cell(machine, page.main)
+    lines = spaced(f"## The ladder: {text(charts.describe(page.main))}, {words.size(cell.items)} items")
     if machine.device and cell.items != compare.LADDER_ITEMS:
-        lines += ["16 Mi items were not measured; this is the size at which most rungs were.", ""]
+        lines += spaced("16 Mi items were not measured; this is the size at which most rungs were.")
     lines += page.drawn(charts.ladder, cell)
-    versions = compare.cccl_versions(machine)
-    several = len(versions) > 1
     compared = any(compare.ratios(machine, cell, variant) for variant in compare.contenders(machine, cell))
     for (family, name), variants in ladder_groups(page, cell).items():
         climbing = family != compare.YARDSTICKS and not name.startswith(compare.FRONT_DOOR)
-        headers = ["rung", "idea", ">time", ">GB/s"] + ([">% of ceiling"] if machine.device else [])
-        headers += ["against", ">gain"] * climbing
-        if compared:
-            headers += [f">over CUB {v}" for v in versions] if several else [">over CUB"]
-            headers += ["interval", "verdict"]
-        rows, more = [], []
         foretold = estimates(machine, cell, family, name)
-        for variant in sorted([*variants, *foretold], key=machine.order.__getitem__):
-            entry = machine.variants[variant]
-            if variant in foretold:
-                row = [page.label(variant), text(entry["idea"]), f"≈{words.time(foretold[variant])}"]
-                rows.append(row + [words.UNKNOWN] * (len(headers) - len(row)))
-                continue
-            take = partial(compare.figure, machine, cell, variant)
-            row = [page.label(variant), text(entry["idea"]), words.time(take("median_us")), words.number(take("gb_per_s"))]
-            if machine.device:
-                row.append(words.percent(take("percent_of_ceiling")))
-            if climbing:
-                row += edge(page, cell, variant, foretold)
-            if compared:
-                found = {ratio.cccl: ratio for ratio in compare.over(machine, cell, variant)}
-                lowest = compare.headline(machine, cell, variant)
-                row += [over_cub(found.get(v)) for v in versions] if several else [over_cub(lowest)]
-                row += [interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
-            rows.append(row)
-            more.append(asked(page, cell, variant))
-        lines += [
-            "### Library baselines" if family == compare.YARDSTICKS else f"### {text(family.capitalize())}: {text(name)}",
-            "",
-            *table(headers, rows),
-            "",
-        ]
+
+        def take(variant: Variant, column: str) -> float | None:
+            return compare.figure(machine, cell, variant, column)
+
+        figures = {">GB/s": lambda v: words.number(take(v, "gb_per_s"))}
+        if machine.device:
+            figures[">% of ceiling"] = lambda v: words.percent(take(v, "percent_of_ceiling"))
+        for at, header in enumerate(("against", ">gain") if climbing else ()):
+            figures[header] = lambda v, at=at: edge(page, cell, v, foretold)[at]
+        for at, header in enumerate(over_headers(machine) if compared else ()):
+            figures[header] = lambda v, at=at: over_each(machine, compare.over(machine, cell, v))[at]
+        if compared:
+            figures["interval"] = lambda v: interval(compare.headline(machine, cell, v))
+            figures["verdict"] = lambda v: "" if compare.is_cub(v) else verdict(compare.headline(machine, cell, v))
+        told = {"rung": page.label, "idea": lambda v: text(machine.variants[v]["idea"])}
+        told[">time"] = lambda v: f"≈{words.time(foretold[v])}" if v in foretold else words.time(take(v, "median_us"))
+        told |= {header: lambda v, tell=tell: words.UNKNOWN if v in foretold else tell(v) for header, tell in figures.items()}
+        shown = columns(sorted([*variants, *foretold], key=machine.order.__getitem__), told)
+        lines += spaced(f"### {ladder_title(family, name)}", shown)
         if foretold:
-            lines += [FORETOLD, ""]
-        about = "What each asks for and what it answers with"
-        lines += fold(about, [*table(DETAILS, more), ""])
+            lines += spaced(FORETOLD)
+        lines += details(page, cell, variants)
         if named := stopped(machine, cell, family, name):
-            lines += [f"Not run at this size: {words.listed(named)}.", ""]
-    told = []
-    if machine.device:
-        told.append(f"The ceiling is {page.topic.roof}.")
-    if compared:
-        told.append(
-            "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run; it may come with another launch"
-            " shape as well as another idea."
-        )
-    told.append(f"Error is {page.topic.error}.")
-    return [*lines, " ".join(told), ""]
+            lines += spaced(f"Not run at this size: {words.listed(named)}.")
+    roof = f"The ceiling is {page.topic.roof}. " * bool(machine.device)
+    gain = (
+        "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run; it may come with another launch"
+        " shape as well as another idea. "
+    )
+    return spaced(lines, f"{roof}{gain * compared}Error is {page.topic.error}.")
 
 
 def anchor(variant: Variant) -> str:
@@ -173,16 +155,12 @@ def lessons(page: Page) -> list[str]:
     """Each rung's change against the one before, beside what it gained. Neighbours on the ladder are neighbours here, even
     where one of them was too slow to be run at this size."""
     machine = page.machine
-    cell = compare.ladder_cell(machine, page.main) if page.main else None
-    if page.topic is None or cell is None or not machine.device:
+    cell = compare.ladder_cell(machine, page.main)
+    if not machine.device:
         return []
     measured = {v for run in machine.runs for c, rows in run.cells.items() if c.operation in page.topic.operations for v in rows}
-    ladders: dict[tuple[str, str], list[Variant]] = {}
-    for variant in machine.variants:
-        if variant in measured and variant.family != compare.YARDSTICKS and variant.ladder != compare.SWEEP_OF_LAUNCHES:
-            ladders.setdefault(variant[:2], []).append(variant)
     lines: list[str] = []
-    for _, variants in sorted(ladders.items(), key=lambda item: (FAMILIES.index(item[0][0]), item[0][1])):
+    for variants in by_ladder(v for v in machine.variants if v in measured and v.family != compare.YARDSTICKS).values():
         for previous, variant in zip(variants, variants[1:], strict=False):
             old, new = (machine.variants[each]["source"] for each in (previous, variant))
             gained = compare.within_runs(machine, cell, previous, variant)
@@ -190,19 +168,14 @@ def lessons(page: Page) -> list[str]:
             diff = diffs.between(page.root, old, new)
             if diff is None:
                 absent = [name for name in (old, new) if diffs.source(page.root, name) is None]
-                lines += [
+                lines += spaced(
                     f"{page.label(variant)} after {page.label(previous)}: {won}; no diff, for {words.listed([code(a) for a in absent])} is not in the tree.",
-                    "",
-                ]
+                )
             else:
                 after = " after ".join(f"<code>{words.html(machine.labels[each])}</code>" for each in (variant, previous))
-                lines += [f'<a id="{anchor(variant)}"></a>', "", *fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff))]
-    if not lines:
-        return []
-    return [
+                lines += spaced(f'<a id="{anchor(variant)}"></a>', fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff)))
+    return section(
         "## What each rung changed, and what that gained",
-        "",
         f"The diff of each rung's file against the one before; the gain is the one at {words.size(cell.items)} items.",
-        "",
-        *lines,
-    ]
+        lines,
+    )

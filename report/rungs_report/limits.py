@@ -4,7 +4,7 @@ from rungs_report import charts, compare, histograms, topics, words
 from rungs_report.data import Cell, Machine
 from rungs_report.page import Page, fold
 from rungs_report.topics import Topic
-from rungs_report.words import table, text
+from rungs_report.words import columns, spaced, text
 
 NEAR_LIMIT = 90.0
 
@@ -20,36 +20,29 @@ def problems(machine: Machine, topic: Topic) -> list[Cell]:
     return (heads or cold[:1]) + [problem for problem in widening if problem not in cold[:1]]
 
 
-def nearest(page: Page, problem: Cell) -> list[list[str]]:
-    machine, rows = page.machine, []
-    for cell in compare.sizes(machine, problem):
-        best = compare.best(machine, cell)
-        if best is None or best.percent_of_ceiling is None:
-            continue
-        cub = compare.fastest_cub(machine, cell)
-        rows.append(
-            [
-                words.size(cell.items),
-                words.time(compare.ceiling_time(machine, cell)),
-                words.percent(compare.floor_share(machine, cell)),
-                page.label(best.variant),
-                words.percent(best.percent_of_ceiling),
-                words.percent(compare.figure(machine, cell, cub[0], "percent_of_ceiling") if cub else None),
-            ]
-        )
-    return rows
+def cubs_share(machine: Machine, cell: Cell) -> float | None:
+    cub = compare.fastest_cub(machine, cell)
+    return compare.figure(machine, cell, cub[0], "percent_of_ceiling") if cub else None
+
+
+def nearest(page: Page, problem: Cell) -> list[str]:
+    machine = page.machine
+    bests = [best for best in compare.bests(machine, problem) if best.percent_of_ceiling is not None]
+    told = {
+        ">n": lambda best: words.size(best.cell.items),
+        ">the ceiling's time": lambda best: words.time(compare.ceiling_time(machine, best.cell)),
+        ">a launch's share of it": lambda best: words.percent(compare.floor_share(machine, best.cell)),
+        "best rung": lambda best: page.label(best.variant),
+        ">% of ceiling": lambda best: words.percent(best.percent_of_ceiling),
+        f">{compare.main_cub(machine)}, % of ceiling": lambda best: words.percent(cubs_share(machine, best.cell)),
+    }
+    return columns(bests, told)
 
 
 def farthest(machine: Machine, problem: Cell) -> str:
     """In a sentence: from where on the best rung is near the ceiling, and CUB."""
-    shares = {}
-    for cell in compare.sizes(machine, problem):
-        best, cub = compare.best(machine, cell), compare.fastest_cub(machine, cell)
-        if best and best.percent_of_ceiling is not None:
-            theirs = compare.figure(machine, cell, cub[0], "percent_of_ceiling") if cub else None
-            shares[cell.items] = (best.percent_of_ceiling, theirs)
-    if not shares:
-        return ""
+    bests = [best for best in compare.bests(machine, problem) if best.percent_of_ceiling is not None]
+    shares = {best.cell.items: (best.percent_of_ceiling, cubs_share(machine, best.cell)) for best in bests}
     said = []
     for who, position in (("the best rung", 0), (compare.main_cub(machine), 1)):
         known = [(n, each[position]) for n, each in shares.items() if each[position] is not None]
@@ -76,8 +69,7 @@ def briefly(page: Page) -> str:
         if not bests or not problem or problem.mode != "cold":
             continue
         last, worst = bests[-1], min(bests, key=lambda each: each.percent_of_ceiling)
-        cub = compare.fastest_cub(machine, last.cell)
-        theirs = f" ({compare.main_cub(machine)}: {words.percent(compare.figure(machine, last.cell, cub[0], 'percent_of_ceiling'))})" if cub else ""
+        theirs = f" ({compare.main_cub(machine)}: {words.percent(cubs_share(machine, last.cell))})" if compare.fastest_cub(machine, last.cell) else ""
         told.append(
             f"{text(charts.describe(problem._replace(mode='')))}: {words.percent(last.percent_of_ceiling)} of the ceiling at"
             f" {words.size(last.cell.items)}{theirs}, at worst {words.percent(worst.percent_of_ceiling)} at {words.size(worst.cell.items)}"
@@ -91,23 +83,19 @@ def contents(page: Page) -> list[str]:
     for topic in page.topics:
         drawn: list[str] = []
         for problem in problems(machine, topic) if topic.roof else []:
-            rows = nearest(page, problem)
-            if not rows:
+            if not (shown := nearest(page, problem)):
                 continue
             said = farthest(machine, problem)
-            drawn += [f"### {text(charts.describe(problem))}", "", f"{said[:1].upper()}{said[1:]}.", ""]
-            several = f"{problem.operation}_{problem.input_type}_{problem.shape}".replace("=", "_").strip("_")
-            drawn += page.drawn(charts.limit, problem, several)
-            shown = [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{compare.main_cub(machine)}, % of ceiling"], rows), ""]
-            drawn += shown if problem == compare.main_problem(machine, topic) else fold("the table over n", shown)
+            drawn += spaced(f"### {text(charts.describe(problem))}", f"{said[:1].upper()}{said[1:]}.")
+            drawn += page.drawn(charts.limit, problem, f"{problem.operation}_{problem.input_type}_{problem.shape}".replace("=", "_").strip("_"))
+            drawn += spaced(shown) if problem == compare.main_problem(machine, topic) else fold("the table over n", shown)
         if drawn:
-            lines += [f"The ceiling is {topic.roof}.", "", *drawn]
+            lines += spaced(f"The ceiling is {topic.roof}.", drawn)
     if not lines:
         return []
-    about = [
+    about = spaced(
         "The ceiling was measured at the same footprint in the same process, so 100 % is what this GPU did, not a datasheet. At the left nothing"
         " can be faster than a launch: the grey area is an empty kernel's share of the ceiling's time. At the right nothing can be faster"
         " than the memory. Every variant is a line; coloured are CUB and what wins somewhere.",
-        "",
-    ]
+    )
     return [*about, *lines]

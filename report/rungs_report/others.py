@@ -6,7 +6,7 @@ from rungs_report import published, studies, words
 from rungs_report.data import Machine
 from rungs_report.page import Page
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 Problem = tuple[str, str, int, int | None]  # operation, input's type, items, percent of contention
 DOOR, REPEATABLE, CUB = "front_door", "repeatable_door", "cub_device"
@@ -57,10 +57,6 @@ def runs(machine: Machine) -> list[Run]:
     return studies.latest(machine.others)
 
 
-def measured(machine: Machine) -> bool:
-    return bool(machine.others)
-
-
 def problem(cell: Cell) -> Problem:
     return cell["operation"], cell["input_type"], cell["items"], cell["contention"]
 
@@ -70,15 +66,11 @@ def told(about: Problem) -> str:
     return f"{input_type} {OPERATIONS[operation]}, {words.size(items)} items" + (f", contention {contention} %" if contention else "")
 
 
-def is_ours(result: Result) -> bool:
-    return result["family"] != "library_baselines"
-
-
 def fastest(cell: Cell, wanted: str | None = None) -> Result | None:
     """Of the results whose name begins so; of none, our rungs but for the doors."""
 
     def fits(each: Result) -> bool:
-        return each["rung"].startswith(wanted) if wanted else is_ours(each) and each["rung"] not in (DOOR, REPEATABLE)
+        return each["rung"].startswith(wanted) if wanted else each["family"] != "library_baselines" and each["rung"] not in (DOOR, REPEATABLE)
 
     return min((each for each in cell["results"] if "mean_us" in each and fits(each)), key=lambda each: each["mean_us"], default=None)
 
@@ -90,15 +82,7 @@ def speedup(cell: Cell, wanted: str | None = None) -> float | None:
 
 def by_problem(page: Page) -> dict[Problem, list[Cell]]:
     """Of each run one, the latest last."""
-    found: dict[Problem, list[Cell]] = {}
-    for run in runs(page.machine):
-        for cell in run["cells"]:
-            found.setdefault(problem(cell), []).append(cell)
-    return found
-
-
-def banners(page: Page) -> list[str]:
-    return studies.banners(page, runs(page.machine), "others")
+    return words.grouped((cell for run in runs(page.machine) for cell in run["cells"]), problem)
 
 
 def mean(result: Result | None) -> str:
@@ -112,28 +96,16 @@ def beside_cub(page: Page) -> list[str]:
         rung, latest = fastest(found[-1]), found[-1]
         lowest = [min((each for cell in found if (each := speedup(cell, wanted))), default=None) for wanted in (DOOR, None)]
         zeroed = " (zeroed once)" if rung and rung["temp_storage"] == "zeroed_once" else ""
-        rows.append(
-            [
-                told(about),
-                FLUSHED[latest["mode"]],
-                mean(fastest(latest, DOOR)),
-                *(mean(cubs.get(run["versions"]["cccl"])) for run in every),
-                words.ratio(lowest[0]),
-                code(rung["rung"]) + zeroed if rung else words.UNKNOWN,
-                mean(rung),
-                words.ratio(lowest[1]),
-            ]
-        )
+        times = [mean(fastest(latest, DOOR)), *(mean(cubs.get(run["versions"]["cccl"])) for run in every)]
+        best = [code(rung["rung"]) + zeroed if rung else words.UNKNOWN, mean(rung)]
+        rows.append([told(about), FLUSHED[latest["mode"]], *times, words.ratio(lowest[0]), *best, words.ratio(lowest[1])])
     headers = ["problem", "flush", ">front door", *(f">CUB {text(run['versions']['cccl'])}" for run in every), ">over CUB", "best rung", ">time", ">over CUB"]
-    return [
+    return spaced(
         "## Ours and CUB's at their sizes",
-        "",
         "All times are means of calls that took turns, verified before and after. Over CUB is the lowest ratio of the runs; times of ours are of the latest."
         " Zeroed once: the rung's storage must hold zeros before the first call.",
-        "",
-        *table(headers, rows),
-        "",
-    ]
+        table(headers, rows),
+    )
 
 
 def beside_theirs(page: Page) -> list[str]:
@@ -151,17 +123,18 @@ def beside_theirs(page: Page) -> list[str]:
         if same
         else f"These runs are of {words.listed([text(chip) for chip in chips])}. No published figure is of that chip, so no ratios are drawn."
     )
-    return ["## Beside what they published", "", about, "", *table(["study", "problem", "theirs", "chip", ">their time", "here", ">time here", ">theirs / here"], rows), ""]
+    return spaced(
+        "## Beside what they published",
+        about,
+        table(["study", "problem", "theirs", "chip", ">their time", "here", ">time here", ">theirs / here"], rows),
+    )
 
 
 def how(page: Page) -> list[str]:
-    return [
+    return spaced(
         "## How they measured, and how these were measured",
-        "",
-        *(f"- {text(study)}: {method}" for study, method in HOW.items()),
-        "",
+        list(f"- {text(study)}: {method}" for study, method in HOW.items()),
         "`rungs_others` measures with CUDA events, launches hidden behind earlier work, buffers and storage allocated before. It flushes as each of them does. It takes 60 samples"
         " or more of a call, 20 of those over 1 GiB. Items are random where theirs are ones; the scans of integers and floats move as many bytes.",
-        "",
-        *studies.measured_with(runs(page.machine), "`run`", "card", "driver", "CCCL", "nvcc"),
-    ]
+        studies.measured_with(runs(page.machine), "`run`", "card", "driver", "CCCL", "nvcc"),
+    )

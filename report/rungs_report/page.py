@@ -10,7 +10,7 @@ from rungs_report.charts import Chart, Style
 from rungs_report.compare import Ratio
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.topics import Topic
-from rungs_report.words import code, table, text
+from rungs_report.words import code, columns, section, spaced, text
 
 
 @dataclass
@@ -26,9 +26,9 @@ class Page:
     others: tuple[str, ...] = ()  # the folders of the other GPUs
 
     @property
-    def main(self) -> Cell | None:
-        """The problem the page is about: sums of floats, cold; on a CPU what the host ran."""
-        return compare.main_problem(self.machine, self.topic) if self.topic else None
+    def main(self) -> Cell:
+        """The problem that a topic's page is about: sums of floats, cold; on a CPU what the host ran."""
+        return compare.main_problem(self.machine, self.topic)
 
     def drawn(self, make: Callable[..., Chart | None], about: object, of: str = "") -> list[str]:
         """Draws a chart, adds it to the machine's, and gives its line of Markdown. of: what tells several of a kind apart."""
@@ -37,7 +37,7 @@ class Page:
         if chart is None:
             return []
         self.charts.append(chart)
-        return [f"![{text(chart.title)}](charts/{chart.name}.svg)", ""]
+        return spaced(f"![{text(chart.title)}](charts/{chart.name}.svg)")
 
     def label(self, variant: Variant) -> str:
         return code(self.machine.labels[variant])
@@ -45,7 +45,7 @@ class Page:
 
 def fold(summary: str, lines: list[str]) -> list[str]:
     """Lines that a committed page only names and the site shows, under a line that opens them. The summary is HTML."""
-    return ["<details>", f"<summary>{summary}</summary>", "", *lines, "</details>", ""] if lines else []
+    return ["<details>", f"<summary>{summary}</summary>", "", *spaced(lines), "</details>", ""] if lines else []
 
 
 def divided(lines: list[str], site: str) -> tuple[list[str], bool]:
@@ -56,7 +56,7 @@ def divided(lines: list[str], site: str) -> tuple[list[str], bool]:
     depth, folded, section = 0, False, ""
 
     def told() -> list[str]:
-        said = [f"Only in `{site}{section}.html`: {'; '.join(named)}.", ""] if named else []
+        said = spaced(f"Only in `{site}{section}.html`: {'; '.join(named)}.") if named else []
         named.clear()
         return said
 
@@ -76,6 +76,12 @@ def divided(lines: list[str], site: str) -> tuple[list[str], bool]:
 
 def quoted(notes: list[str]) -> list[str]:
     return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
+
+
+def notes_of(name: str, commit: str, complete: bool, sampled: str) -> list[str]:
+    """What a reader has to know of a run first."""
+    dirty = [f"Run {code(name)} was built from a tree with uncommitted changes ({code(commit)})."] if commit.endswith("-dirty") else []
+    return dirty + ([] if complete else [f"Run {code(name)} is incomplete: its budget ended before every {sampled} was sampled."])
 
 
 def level(heading: str) -> int:
@@ -124,13 +130,17 @@ def flags(machine: Machine, variant: Variant) -> list[str]:
 def study_findings(page: Page, about: str, sentences: Iterable[str | None]) -> list[str]:
     """What a study found, a sentence a line."""
     found = [f"- {sentence}" for sentence in sentences if sentence]
-    return ["## Findings", "", about, "", *found, ""] if found and page.machine.device else []
+    return spaced("## Findings", about, found) if found and page.machine.device else []
 
 
-def study_ideas(page: Page, heading: str, first: str, variants: Iterable[Variant]) -> list[str]:
+def study_ideas(heading: str, first: str, variants: Callable[[Machine], Iterable[Variant]]) -> Callable[[Page], list[str]]:
     """What each variant of a study is."""
-    rows = [[page.label(v), text(page.machine.variants[v]["idea"]), ", ".join(flags(page.machine, v))] for v in variants]
-    return [f"## {heading}", "", *table([first, "idea", "asks for"], rows), ""] if rows else []
+
+    def ideas(page: Page) -> list[str]:
+        told = {first: page.label, "idea": lambda v: text(page.machine.variants[v]["idea"]), "asks for": lambda v: ", ".join(flags(page.machine, v))}
+        return section(f"## {heading}", columns(variants(page.machine), told))
+
+    return ideas
 
 
 SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
@@ -142,6 +152,23 @@ def over_cub(ratio: Ratio | None) -> str:
     if ratio is None:
         return words.UNKNOWN
     return ("≈" if ratio.carried else "") + words.ratio(ratio.value)
+
+
+def over_each(machine: Machine, found: Iterable[Ratio]) -> list[str]:
+    """The speed-up over each release's CUB."""
+    by_release = {ratio.cccl: ratio for ratio in found}
+    return [over_cub(by_release.get(release)) for release in compare.cccl_versions(machine)]
+
+
+def over_headers(machine: Machine) -> list[str]:
+    releases = compare.cccl_versions(machine)
+    return [f">over CUB {release}" for release in releases] if len(releases) > 1 else [">over CUB"]
+
+
+def cubs_time(machine: Machine, cell: Cell) -> str:
+    """Of CUB's fastest entry."""
+    cub = compare.fastest_cub(machine, cell)
+    return words.time(cub[1] if cub else None)
 
 
 def interval(ratio: Ratio | None) -> str:

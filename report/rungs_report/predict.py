@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rungs_report import front_door, regret, tune, words
 from rungs_report.data import Collection, Machine
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 FAMILIES = {
     "reductions": (("reduce",), tune.REDUCE),
@@ -152,11 +152,10 @@ def sentence(source: Machine, target: Machine) -> str:
 def alike(found: list[tuple[Machine, Machine]]) -> list[str]:
     if len({machine.device["multiprocessors"] for machine, _ in found}) > 1:
         return []
-    return [
+    return spaced(
         "These chips have as many multiprocessors. So the lines can refute a rule that moves sizes by what the chips differ in, and cannot prove one by"
         " multiprocessors. The front door copies sizes, and derives which rungs they are for.",
-        "",
-    ]
+    )
 
 
 def contents(collection: Collection) -> list[str]:

@@ -4,7 +4,7 @@ SXM, read from the chart of its post of July 2025. Those of inference are micros
 from typing import Any, NamedTuple
 
 from rungs_report import words
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 Cell = dict[str, Any]
 PEAK_GB_PER_S = 3350  # of an H100 SXM's memory, by its data sheet
@@ -22,10 +22,6 @@ def comparable(gpu: str) -> bool:
     return "H100" in gpu and "HBM3" in gpu.split()
 
 
-def of_peak(gb_per_s: float) -> float:
-    return 100 * gb_per_s / PEAK_GB_PER_S
-
-
 def ours(cell: Cell) -> float:
     """GB/s of the bytes that must move, which quack counts alike."""
     return cell["bytes"] / cell["rungs"]["median_us"] / 1000
@@ -33,10 +29,10 @@ def ours(cell: Cell) -> float:
 
 def beside(cells: list[Cell], gpus: list[str], name: Any) -> list[str]:
     """gpus: what the cells were measured on. name: of an operation."""
-    lines = ["## Beside quack's published figures", ""]
+    lines = spaced("## Beside quack's published figures")
     if others := [gpu for gpu in gpus if not comparable(gpu)]:
         measured = words.listed([text(gpu) for gpu in others])
-        return [*lines, f"quack published figures of an H100 SXM. These runs are of {measured}, so they are not set beside them.", ""]
+        return spaced(lines, f"quack published figures of an H100 SXM. These runs are of {measured}, so they are not set beside them.")
     found = {(cell["operation"], tuple(cell["shape"])): cell for cell in cells if cell["type"] == TYPE}
     rows, ratios = [], []
     for operation, figures in QUACK.items():
@@ -44,27 +40,18 @@ def beside(cells: list[Cell], gpus: list[str], name: Any) -> list[str]:
             if cell := found.get((operation, shape)):
                 reached = ours(cell)
                 ratios.append(reached / published)
-                rows.append(
-                    [
-                        name(operation),
-                        " x ".join(words.size(each) for each in shape),
-                        words.percent(of_peak(reached)),
-                        words.percent(of_peak(published)),
-                        words.ratio(ratios[-1]),
-                    ]
-                )
+                of_peak = [words.percent(100 * each / PEAK_GB_PER_S) for each in (reached, published)]
+                rows.append([name(operation), " x ".join(words.size(each) for each in shape), *of_peak, words.ratio(ratios[-1])])
     if not rows:
-        return [*lines, "None of the shapes that quack published was measured.", ""]
+        return spaced(lines, "None of the shapes that quack published was measured.")
     above = sum(ratio >= 1 for ratio in ratios)
-    return [
-        *lines,
+    return spaced(
+        lines,
         f"bf16, shares of {PEAK_GB_PER_S:,} GB/s, the peak of an H100 SXM. quack's figures were read from the chart of its post of July 2025: "
         f"another card, another clock and another harness. Ours reach or exceed them in {above} of {words.plural(len(rows), 'cell')}. "
         "Our cross-entropy includes the mean over the rows.",
-        "",
-        *table(["", "rows x columns", ">ours", ">quack", ">over quack"], rows),
-        "",
-    ]
+        table(["", "rows x columns", ">ours", ">quack", ">over quack"], rows),
+    )
 
 
 class Published(NamedTuple):
@@ -84,6 +71,11 @@ class Published(NamedTuple):
     def about(self) -> dict[str, Any]:
         """The fields of the cell, but for its work."""
         return {name: getattr(self, name) for name in ("input", "rows", "columns", "parameter", "data")}
+
+    @property
+    def credit(self) -> str:
+        repository, number = self.source.split("#")
+        return f"{self.whose} ({repository.split('/')[1]}#{number})"
 
 
 UNSTATED = "not stated"

@@ -10,7 +10,7 @@ from rungs_report.circumstances import banners
 from rungs_report.data import Cell, Machine, Row, Run
 from rungs_report.page import Page, fold
 from rungs_report.tune import middle
-from rungs_report.words import table, text
+from rungs_report.words import columns, spaced, table, text
 
 THRESHOLD = 0.03  # what the geometric mean is to stay under
 LEAST_FLOOR = 0.01  # where no twins tell
@@ -112,9 +112,7 @@ def summary(found: list[Point]) -> list[str]:
 
 
 def by_operation(found: list[Point]) -> list[str]:
-    operations: dict[str, list[Point]] = {}
-    for each in found:
-        operations.setdefault(each.cell.operation, []).append(each)
+    operations = words.grouped(found, lambda each: each.cell.operation)
     known = [operation for topic in topics.KNOWN for operation in topic.operations if operation in operations]
     rows = [[text(name), *summary(operations[name])] for name in known]
     headers = ["", ">points", ">regret, mean", ">regret at worst", "where", ">points within the noise", ">over CUB, mean", ">points slower than CUB"]
@@ -164,28 +162,20 @@ def pictures(page: Page, found: list[Point]) -> list[str]:
     return lines
 
 
-def line(page: Page, each: Point) -> list[str]:
-    best = "CUB" if data.is_cub(each.best.variant) else page.label(each.best.variant)
-    return [text(named(each.cell, each.release)), words.size(each.cell.items), words.time(each.door.median_us), best, words.time(each.best.median_us)]
-
-
-def slower(page: Page, found: list[Point]) -> list[str]:
+def slower(found: list[Point]) -> list[str]:
     """Every point at which CUB is faster, by name."""
     lost = sorted((each for each in found if each.loses_to_cub), key=lambda each: each.over_cub)
-    if not lost:
-        return ["CUB is faster beyond the noise floor at no point.", ""]
-    rows = []
-    for each in lost:
-        ends = words.UNKNOWN if each.door.speedup_low is None else words.interval(each.door.speedup_low, each.door.speedup_high)
-        floor = f"{each.floor * 100:.1f} %"
-        times = [words.time(each.door.median_us), words.time(each.cub.median_us)]
-        rows.append([text(named(each.cell, each.release)), words.size(each.cell.items), *times, words.ratio(each.over_cub), ends, floor])
-    return [
-        f"CUB is faster beyond the noise floor at {words.plural(len(lost), 'point')}:",
-        "",
-        *table(["", ">n", ">front door", ">CUB", ">over CUB", "interval", ">noise floor"], rows),
-        "",
-    ]
+    told = {
+        "": lambda each: text(named(each.cell, each.release)),
+        ">n": lambda each: words.size(each.cell.items),
+        ">front door": lambda each: words.time(each.door.median_us),
+        ">CUB": lambda each: words.time(each.cub.median_us),
+        ">over CUB": lambda each: words.ratio(each.over_cub),
+        "interval": lambda each: words.interval(each.door.speedup_low, each.door.speedup_high) or words.UNKNOWN,
+        ">noise floor": lambda each: f"{each.floor * 100:.1f} %",
+    }
+    where = f"{words.plural(len(lost), 'point')}:" if lost else "no point."
+    return spaced(f"CUB is faster beyond the noise floor at {where}", columns(lost, told))
 
 
 def judged(page: Page) -> list[str]:
@@ -193,17 +183,22 @@ def judged(page: Page) -> list[str]:
     if not found:
         return []
     far = sorted((each for each in found if each.behind > 1 + max(THRESHOLD, each.floor)), key=lambda each: -each.behind)
-    rows = [[*line(page, each), lag(each.behind), f"{each.floor * 100:.1f} %"] for each in far]
-    headers = ["", ">n", ">front door", "fastest", ">its time", ">regret", ">noise floor"]
-    return [
+    told = {
+        "": lambda each: text(named(each.cell, each.release)),
+        ">n": lambda each: words.size(each.cell.items),
+        ">front door": lambda each: words.time(each.door.median_us),
+        "fastest": lambda each: "CUB" if data.is_cub(each.best.variant) else page.label(each.best.variant),
+        ">its time": lambda each: words.time(each.best.median_us),
+        ">regret": lambda each: lag(each.behind),
+        ">noise floor": lambda each: f"{each.floor * 100:.1f} %",
+    }
+    return spaced(
         f"**The front door is {sentence(found)}.**",
-        "",
-        *by_operation(found),
-        "",
-        *slower(page, found),
-        *pictures(page, found),
-        *(fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", [*table(headers, rows), ""]) if far else []),
-    ]
+        by_operation(found),
+        slower(found),
+        pictures(page, found),
+        fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", columns(far, told)),
+    )
 
 
 def doorless(machine: Machine) -> list[Cell]:
@@ -217,6 +212,8 @@ def measured(machine: Machine) -> bool:
 
 
 def contents(page: Page) -> list[str]:
+    if not measured(page.machine):
+        return []
     machine = page.machine.grids[data.HELD_OUT]
     own = replace(page, machine=machine)
     runs = words.listed([f"{words.code(run.name)} (CCCL {text(run.cccl)})" for run in machine.runs])
@@ -236,7 +233,7 @@ def contents(page: Page) -> list[str]:
         "",
     ]
     if missing := doorless(machine):
-        lines += [f"The front door has no time in {words.plural(len(missing), 'cell')}: {text('; '.join(map(where, missing)))}.", ""]
+        lines += spaced(f"The front door has no time in {words.plural(len(missing), 'cell')}: {text('; '.join(map(where, missing)))}.")
     return [*lines, *judged(own)]
 
 

@@ -114,7 +114,7 @@ def stale(out: Path, made: dict[str, str]) -> list[Path]:
     """What an earlier rendering left and this one would not write: charts no longer drawn, pages of a topic or a GPU without
     data. A page that somebody else put there stays."""
     found = [path for path in (out / chips.FILE,) if ours(path) and path.name not in made]
-    folders = {path.parent for path in out.glob("*/*.md") if path.name in ("index.md", *(file for file, *_ in pages.ALONE)) and ours(path)}
+    folders = {path.parent for path in out.glob("*/*.md") if path.name in ("index.md", *(sheet.file for sheet in pages.SHEETS if sheet.alone)) and ours(path)}
     for folder in sorted(folders):
         written = [each for each in sorted(folder.glob("*.md")) if ours(each)]
         written += [folder / ROWS, *sorted((folder / "charts").glob("*.svg"))]  # the rows lay here once

@@ -8,7 +8,7 @@ from rungs_report.against_cub import Stand
 from rungs_report.data import Cell, Machine, Variant, is_cub
 from rungs_report.page import Page
 from rungs_report.topics import ROW_NORM, ROW_REDUCE
-from rungs_report.words import table, text
+from rungs_report.words import columns, section, spaced, table, text
 
 CALL = "DeviceSegmentedReduce::Sum"
 FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
@@ -60,11 +60,10 @@ def findings(page: Page) -> list[str]:
     every = against_cub.releases(found)
     told = [stand.speedup for stand in found]
     lower = " Of each shape the release counts that leaves us less." * (len(every) > 1)
-    return [
+    return spaced(
         f"`rungs::DeviceSegmentedReduce` over the fastest call of CUB {words.listed([text(each) for each in every])} for the same segments:"
         f" {words.ratio(statistics.geometric_mean(told))} in the geometric mean of {words.plural(len(told), 'shape')}, {words.ratio(min(told))} at least.{lower}",
-        "",
-    ]
+    )
 
 
 def shapes(page: Page) -> list[str]:
@@ -89,7 +88,7 @@ def shapes(page: Page) -> list[str]:
         lines.append([*row, f"{page.label(best)} {words.time(time(machine, cell, best))}" if best else words.UNKNOWN])
     of = f", of the runs beside CUB {text(compare.main_cccl(machine))}" * (len(every) > 1)
     about = f"A speed-up is over the fastest of the CUB calls to its left, whose times and the front door's are of one run. The front door's share is of the read-only roof; it and the best rung come last{of}."
-    return ["## Shape by shape", "", about, "", *table([*headers, ">share", "best rung"], lines), ""] if lines else []
+    return section("## Shape by shape", about, table([*headers, ">share", "best rung"], lines))
 
 
 def ladder(page: Page) -> list[str]:
@@ -98,21 +97,15 @@ def ladder(page: Page) -> list[str]:
     cell = next((c for c in cells(machine) if (c.sizes["rows"], c.sizes["columns"]) == TEXT_SHAPE), None)
     if cell is None:
         return []
-    lines = []
-    for variant in compare.contenders(machine, cell):
-        took = time(machine, cell, variant)
-        lines.append(
-            [
-                page.label(variant),
-                words.time(took),
-                words.percent(compare.figure(machine, cell, variant, "percent_of_ceiling")),
-                words.significant(cell.items / took / 1e3),
-                words.time(TEXT_MS[variant.rung] * 1e3) if variant.rung in TEXT_MS else "",
-                text(machine.variants[variant].get("idea", "")),
-            ]
-        )
-    headers = ["rung", ">time", ">share", ">GFLOP/s", ">in the text", "idea"]
-    return [f"## The ladder at {shape(cell)}", "", *table(headers, lines), ""]
+    told = {
+        "rung": page.label,
+        ">time": lambda variant: words.time(time(machine, cell, variant)),
+        ">share": lambda variant: words.percent(compare.figure(machine, cell, variant, "percent_of_ceiling")),
+        ">GFLOP/s": lambda variant: words.significant(cell.items / time(machine, cell, variant) / 1e3),
+        ">in the text": lambda variant: words.time(TEXT_MS[variant.rung] * 1e3) if variant.rung in TEXT_MS else "",
+        "idea": lambda variant: text(machine.variants[variant].get("idea", "")),
+    }
+    return section(f"## The ladder at {shape(cell)}", columns(compare.contenders(machine, cell), told))
 
 
 def by_shape(page: Page) -> list[str]:
@@ -126,9 +119,7 @@ def by_shape(page: Page) -> list[str]:
         return "" if value is None else f"{value:.0f}"
 
     lines = [[page.label(variant), *(share(cell, variant) for cell in found)] for variant in variants]
-    if not lines:
-        return []
-    return ["## Every rung, in percent of the roof", "", *table(["rung", *(f">{shape(cell)}" for cell in found)], lines), ""]
+    return section("## Every rung, in percent of the roof", table(["rung", *(f">{shape(cell)}" for cell in found)], lines))
 
 
 def norms(page: Page) -> list[str]:
@@ -136,8 +127,6 @@ def norms(page: Page) -> list[str]:
     machine = page.machine
     found = cells(machine, operation=ROW_NORM)
     variants = sorted({v for cell in found for v in compare.contenders(machine, cell)}, key=machine.order.__getitem__)
-    if not variants:
-        return []
     lines = []
     for cell in found:
         told = []
@@ -146,11 +135,8 @@ def norms(page: Page) -> list[str]:
             told += [words.time(time(machine, cell, variant)), words.UNKNOWN if share is None else f"{share:.0f}"]
         lines.append([shape(cell), *told])
     headers = [">rows x columns", *(header for v in variants for header in (f">{page.label(v)}", ">% of a copy"))]
-    return [
+    return section(
         "## Root-mean-square norms",
-        "",
         "Every row divided by the root of its mean square, times a row of weights. A copy reads and writes as many bytes.",
-        "",
-        *table(headers, lines),
-        "",
-    ]
+        table(headers, lines),
+    )

@@ -1,7 +1,7 @@
 """The temporary storage that calls ask for, in bytes, ours beside CUB's."""
 
 from rungs_report import words
-from rungs_report.words import code, table
+from rungs_report.words import code, spaced, table
 
 SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28)  # the columns
 Bytes = tuple[set[int], set[int]]  # of ours and of CUB's entries
@@ -38,6 +38,8 @@ class Storage:
             for (call, *_), alike in by_size.items()
         ]
         shapes = [[code(call), "; ".join(of for of, _ in alike), fields([told for _, told in alike])] for (call, *_), alike in by_shape.items()]
-        lines = ["`ours : CUB's` in bytes; of several types, releases or entries of CUB's the least and the most. CUB asks for 1 byte where it needs none.", ""]
-        lines += [*table(["call", "of", *(f">n = {words.size(n)}" for n in SIZES)], rows), ""] if rows else []
-        return lines + ([*table(["call", "rows x columns", ">bytes"], shapes), ""] if shapes else [])
+        lines = spaced(
+            "`ours : CUB's` in bytes; of several types, releases or entries of CUB's the least and the most. CUB asks for 1 byte where it needs none.",
+        )
+        lines += spaced(table(["call", "of", *(f">n = {words.size(n)}" for n in SIZES)], rows))
+        return lines + (spaced(table(["call", "rows x columns", ">bytes"], shapes)))

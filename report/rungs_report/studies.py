@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rungs_report import words
-from rungs_report.page import Page, quoted
-from rungs_report.words import code, table, text
+from rungs_report.data import Machine
+from rungs_report.page import Page, notes_of, quoted
+from rungs_report.words import code, section, spaced, table, text
 
 Run = dict[str, Any]
 Cell = dict[str, Any]
 Result = dict[str, Any]
+Runs = Callable[[Machine], list[Run]]  # of a machine, those that count
 COLUMNS: dict[str, Callable[[Run], str]] = {
     "program": lambda run: code(run["program"]),
     "run": lambda run: text(run["run"]),
@@ -36,18 +38,18 @@ def latest(runs: list[Run], about: Callable[[Run], Any] = lambda run: run["versi
     return list({about(run): run for run in runs}.values())
 
 
-def banners(page: Page, runs: list[Run], files: str, more: Callable[[Run], Iterable[str]] = lambda run: ()) -> list[str]:
+def banners(files: str, runs: Runs, more: Callable[[Run], Iterable[str]] = lambda run: ()) -> Callable[[Page], list[str]]:
     """files: how the names of the studies' files begin. more: what else is to be told of a run."""
-    notes = []
-    for run in runs:
-        notes += [f"Run {code(run['run'])}: {text(said)}." for said in run["banners"]]
-        if run["commit"].endswith("-dirty"):
-            notes.append(f"Run {code(run['run'])} was built from a tree with uncommitted changes ({code(run['commit'])}).")
-        if not run.get("complete", True):
-            notes.append(f"Run {code(run['run'])} is incomplete: its budget ended before every cell was sampled.")
-        notes += more(run)
-    refused = [refusal for refusal in page.machine.refusals if not refusal.expected and f"/{files}" in refusal.file]
-    return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
+
+    def section(page: Page) -> list[str]:
+        notes = []
+        for run in runs(page.machine):
+            notes += [f"Run {code(run['run'])}: {text(said)}." for said in run["banners"]]
+            notes += [*notes_of(run["run"], run["commit"], run.get("complete", True), "cell"), *more(run)]
+        refused = [refusal for refusal in page.machine.refusals if not refusal.expected and f"/{files}" in refusal.file]
+        return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
+
+    return section
 
 
 def tally(speedups: Iterable[Result]) -> str:
@@ -64,11 +66,15 @@ def ratios(speedups: list[Result], cells: list[Cell], where: Callable[[Cell], st
     return [words.ratio(statistics.geometric_mean(values)), f"{words.ratio(min(values))} {least}", words.ratio(max(values)), tally(speedups)]
 
 
-def left_out(runs: list[Run], headers: list[str], about: Callable[[Run, Result], tuple[str, ...]]) -> list[str]:
+def left_out(runs: Runs, headers: list[str], about: Callable[[Run, Result], tuple[str, ...]]) -> Callable[[Page], list[str]]:
     """about: what is told of a run and a contender that it left out."""
-    counts = Counter((about(run, each), each["reason"]) for run in runs for each in run["skipped"])
-    rows = [[*said, str(count), text(reason)] for (said, reason), count in counts.items()]
-    return ["## What was not run", "", *table([*headers, ">cells", "why"], rows), ""] if rows else []
+
+    def section_of(page: Page) -> list[str]:
+        counts = Counter((about(run, each), each["reason"]) for run in runs(page.machine) for each in run["skipped"])
+        rows = [[*said, str(count), text(reason)] for (said, reason), count in counts.items()]
+        return section("## What was not run", table([*headers, ">cells", "why"], rows))
+
+    return section_of
 
 
 def undecided(runs: list[Run], noise: str) -> str:
@@ -81,4 +87,4 @@ def undecided(runs: list[Run], noise: str) -> str:
 
 
 def measured_with(runs: list[Run], *columns: str) -> list[str]:
-    return [*table([name.strip("`") for name in columns], [[COLUMNS[name](run) for name in columns] for run in runs]), ""]
+    return spaced(table([name.strip("`") for name in columns], [[COLUMNS[name](run) for name in columns] for run in runs]))

@@ -42,9 +42,6 @@ def pruned(element: ElementTree.Element) -> None:
     """Without what is not seen, and without groups that group nothing; what all members of a group have is said of the group."""
     kept: list[ElementTree.Element] = []
     for child in element:
-        if child.tag in ("defs", "clipPath"):
-            kept.append(child)
-            continue
         brief(child)
         pruned(child)
         if not unseen(child):
@@ -92,20 +89,12 @@ def small(drawn: str) -> str:
     root = ElementTree.fromstring(re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", drawn).replace("xlink:href", "href"))
     brief(root)
     clips = clipped_once(root)
-    gradients = [each for defs in root.iter("defs") for each in defs if each.tag != "clipPath"]
-    for position, each in enumerate(gradients):
-        old, new = each.get("id"), f"g{position}"
-        each.set("id", new)
-        for user in root.iter():
-            for attribute, value in user.attrib.items():
-                if value in (f"url(#{old})", f"#{old}"):
-                    user.set(attribute, value.replace(f"#{old}", f"#{new}"))
     for parent in list(root.iter()):
         for defs in parent.findall("defs"):
             parent.remove(defs)
     pruned(root)
     defs = ElementTree.Element("defs")
-    defs.extend([*clips, *gradients, *drawn_once(root)])
+    defs.extend([*clips, *drawn_once(root)])
     if len(defs):
         root.insert(0, defs)
     root.attrib = {"xmlns": "http://www.w3.org/2000/svg", **root.attrib}

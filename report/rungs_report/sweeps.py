@@ -5,9 +5,9 @@ from collections import Counter
 from rungs_report import charts, compare, words
 from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine
-from rungs_report.page import MARKS, SAID, Page, flags, fold, interval, marked, over_cub, verdict
+from rungs_report.page import MARKS, SAID, Page, cubs_time, flags, fold, interval, marked, over_cub, over_each, over_headers, verdict
 from rungs_report.topics import ATOMICS, COSTS, Topic
-from rungs_report.words import code, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 MODES = {
     "cold": "the data comes from memory",
@@ -23,33 +23,19 @@ MANY_LINES = 12  # more are folded
 def headline_table(machine: Machine, problem: Cell) -> list[str]:
     """At each n: CUB, the best rung, the speed-up and its verdict; a column a CCCL release where there are two."""
     found = [each for each in compare.bests(machine, problem) if each.ratio]
-    versions = compare.cccl_versions(machine)
-    several = len(versions) > 1
-    headers = [">n", ">CUB", "best rung", ">time", ">% of ceiling"]
-    headers += [f">over CUB {version}" for version in versions] if several else [">over CUB", "interval"]
-    rows = []
-    for each in found:
-        cub = compare.fastest_cub(machine, each.cell)
-        row = [
-            words.size(each.cell.items),
-            words.time(cub[1] if cub else None),
-            code(machine.labels[each.variant]),
-            words.time(each.median_us),
-            words.percent(each.percent_of_ceiling),
-        ]
-        if several:
-            by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
-            row += [over_cub(by_version.get(version)) for version in versions]
-        else:
-            row += [over_cub(each.ratio), interval(each.ratio)]
-        rows.append([*row, verdict(each.ratio), ", ".join(flags(machine, each.variant))])
-    return table([*headers, "verdict", "asks for"], rows) if rows else []
+    alone = len(compare.cccl_versions(machine)) == 1
+    rows = [
+        [words.size(each.cell.items), cubs_time(machine, each.cell), code(machine.labels[each.variant]), words.time(each.median_us)]
+        + [words.percent(each.percent_of_ceiling), *over_each(machine, each.all_ratios), *[interval(each.ratio)] * alone]
+        + [verdict(each.ratio), ", ".join(flags(machine, each.variant))]
+        for each in found
+    ]
+    return table([">n", ">CUB", "best rung", ">time", ">% of ceiling", *over_headers(machine), *["interval"] * alone, "verdict", "asks for"], rows)
 
 
-FASTEST_OF_EACH = [
+FASTEST_OF_EACH = spaced(
     "The table has the fastest rung of each size. [Which variant to use](index.md#which-variant-to-use) names fewer: it keeps a rung while that is within 3 % of the fastest.",
-    "",
-]
+)
 
 
 def tally(found: list[Best]) -> str:
@@ -89,7 +75,7 @@ def how_compared(machine: Machine) -> list[str]:
             f" {text(compare.main_cccl(machine))}, which most runs were built against; the ratio of a rung that was not measured with a release is carried over by the rungs that"
             " met both, and marked ≈"
         )
-    return ["".join(said) + ".", ""]
+    return spaced("".join(said) + ".")
 
 
 def mains(machine: Machine, topics: list[Topic]) -> list[tuple[Topic, Cell]]:
@@ -108,11 +94,8 @@ def contest(machine: Machine, each: Best | None) -> list[str]:
     """CUB's time, the best rung's, which that is, and the speed-up over each release's CUB."""
     if each is None:
         return [words.UNKNOWN] * 4
-    cub = compare.fastest_cub(machine, each.cell)
-    times = [words.time(cub[1] if cub else None), words.time(each.median_us)]
-    by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
-    over = " / ".join(over_cub(by_version.get(version)) for version in compare.cccl_versions(machine))
-    return [*times, code(machine.labels[each.variant]), over + SAID[each.ratio.verdict]]
+    over = " / ".join(over_each(machine, each.all_ratios))
+    return [cubs_time(machine, each.cell), words.time(each.median_us), code(machine.labels[each.variant]), over + SAID[each.ratio.verdict]]
 
 
 def brief_table(machine: Machine, topics: list[Topic], times: bool = False) -> list[str]:
@@ -122,19 +105,18 @@ def brief_table(machine: Machine, topics: list[Topic], times: bool = False) -> l
     versions = compare.cccl_versions(machine)
 
     def over(best: Best) -> str:
-        by_version = {ratio.cccl: ratio for ratio in best.all_ratios}
-        told = " / ".join(over_cub(by_version.get(version)) for version in versions)
+        told = " / ".join(over_each(machine, best.all_ratios))
         return (told if words.UNKNOWN in told else told.replace("x / ", " / ")) + MARKS[best.ratio.verdict]
 
     def took(best: Best) -> str:
-        cub = compare.fastest_cub(machine, best.cell)
-        return f"{words.time(best.median_us)} : {words.time(cub[1] if cub else None)}"
+        return f"{words.time(best.median_us)} : {cubs_time(machine, best.cell)}"
 
     sizes = few({count for each in found for count in each})
     if not sizes:
         return []
     shown = [(topic.name, by_size) for (topic, _), by_size in zip(heads, found, strict=True) if by_size.keys() & sizes]
-    carried = what_carried_means([each.all_ratios for by_size in found for each in by_size.values()])
+    carried = any(ratio.carried for by_size in found for each in by_size.values() for ratio in each.all_ratios)
+    carried = " ≈: the rung has not met that release; its speed-up is carried over by the rungs that met both." * carried
     releases = " / ".join(text(version) for version in versions)
     lower = " The mark belongs to the lower of the two." * (len(versions) > 1)
     tables = [(over, f"The speed-up of the best rung over the CUB of CCCL {releases}. = is a tie, ? undecided, − CUB wins.{lower}{carried}")]
@@ -143,14 +125,8 @@ def brief_table(machine: Machine, topics: list[Topic], times: bool = False) -> l
     lines = []
     for tell, about in tables:
         rows = [[words.size(n), *(tell(by_size[n]) if n in by_size else words.UNKNOWN for _, by_size in shown)] for n in sizes]
-        lines += [about, "", *table([">n", *(f">[{name}]({name}.md)" if times else f">{name}" for name, _ in shown)], rows), ""]
+        lines += spaced(about, table([">n", *(f">[{name}]({name}.md)" if times else f">{name}" for name, _ in shown)], rows))
     return lines
-
-
-def what_carried_means(found: list[tuple[compare.Ratio, ...]]) -> str:
-    if not any(ratio.carried for own in found for ratio in own):
-        return ""
-    return " ≈: the rung has not met that release; its speed-up is carried over by the rungs that met both."
 
 
 def front(page: Page, more: list[str], others: list[tuple[str, str]]) -> list[str]:
@@ -160,17 +136,16 @@ def front(page: Page, more: list[str], others: list[tuple[str, str]]) -> list[st
     lines = []
     heads = mains(machine, page.topics)
     if heads:
-        lines += [
+        lines += spaced(
             "A rung is one variant of a reduction, a scan or a histogram, written by hand and called as CUB's is. The best rung of a problem and a size"
             " is the one with the highest speed-up over CUB there. Cold: the data comes from memory.",
-            "",
-        ]
+        )
     for topic, problem in heads:
         found = compare.bests(machine, problem)
         lines.append(f"- **{text(charts.describe(problem))}: the best rung is {tally(found)}** ([{topic.name}]({topic.name}.md)).")
     lines += [""] * bool(heads) + more
     if not heads and not machine.device:
-        lines += ["Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.", ""]
+        lines += spaced("Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.")
     lines += page.drawn(charts.headline, [(topic.name, problem) for topic, problem in heads])
     lines += brief_table(machine, page.topics, times=True)
     lines += where_cub_wins(page, [topic for topic, _ in heads])
@@ -180,7 +155,7 @@ def front(page: Page, more: list[str], others: list[tuple[str, str]]) -> list[st
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
     links.append("- all rows as `results.csv`, and pages to filter, sort and zoom them: `report/run site` writes both into `report/site`")
-    return [*lines, *links, ""]
+    return spaced(lines, links)
 
 
 def floors_of(machine: Machine, topic: Topic) -> str:
@@ -205,7 +180,7 @@ def of_verdict(page: Page, found: list[Topic], verdict: str, contract: bool) -> 
             rungs = dict.fromkeys(page.label(each.variant) for each in own)
             rows.append([text(charts.describe(problem)), where, ", ".join(rungs), " to ".join(ratios)])
             total += len(own)
-    return total, [*table(["problem", "at n", "our best", ">over CUB"], rows), ""] if rows else []
+    return total, spaced(table(["problem", "at n", "our best", ">over CUB"], rows))
 
 
 def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
@@ -218,29 +193,25 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
             counts = compare.verdicts(machine, topic, contract)
             told = [f"{n:,}" for n in (counts.total(), *(counts[v] for v in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")))]
             rows.append([topic.name, called, *told, floors_of(machine, topic)])
-    lines = [
+    lines = spaced(
         "## Where CUB wins, and where it is a tie",
-        "",
         "A problem is a type, an operator, a mode and a size. In each of them the best rung stands against CUB's fastest entry. A difference below"
         " the noise floor, the farthest that CUB lies from itself in like cells, is a tie; undecided is what runs disagree in, or an interval that"
         " holds both.",
-        "",
         "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
         " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls, and of the front"
         " door, which takes it so, too. Under any workspace the front door does not compete, for it only hands over rungs. So CUB can win more problems there."
         " [Which variant to use](#which-variant-to-use) also asks for the same bits every time, which CUB does not always promise, and keeps a rung while it is"
         " near the fastest: there CUB may win over the rung that is named and lose to another.",
-        "",
-        *table(["", "rungs of", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided", ">noise floor, median"], rows),
-        "",
-    ]
+        table(["", "rungs of", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided", ">noise floor, median"], rows),
+    )
     for contract, called in CONTRACTS:
         total, shown = of_verdict(page, found, "SLOWER", contract)
         said = f"Against the best rung of {called} CUB wins"
-        lines += fold(f"{said}: {total:,}", shown) if total and contract else [f"{said}:", "", *shown] if total else [f"{said} nowhere.", ""]
+        lines += fold(f"{said}: {total:,}", shown) if total and contract else spaced(f"{said}:", shown) if total else spaced(f"{said} nowhere.")
     free, kept = (sum(compare.verdicts(machine, topic, contract).total() for topic in found) for contract, _ in CONTRACTS)
     if free > kept:
-        lines += [f"In {words.plural(free - kept, 'problem')} nothing of ours that keeps CUB's contract was measured.", ""]
+        lines += spaced(f"In {words.plural(free - kept, 'problem')} nothing of ours that keeps CUB's contract was measured.")
     for kind, title in (("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
         for contract, called in CONTRACTS:
             total, shown = of_verdict(page, found, kind, contract)
@@ -249,41 +220,37 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
 
 
 def in_short(page: Page) -> list[str]:
-    if page.main is None:
-        return []
     found = compare.bests(page.machine, page.main)
     if not any(each.ratio for each in found):
         if page.machine.device:
             return []
-        return ["Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.", ""]
-    return [
+        return spaced("Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.")
+    return spaced(
         f"**{text(charts.describe(page.main))}: the best rung is {tally(found)}.**",
-        "",
-        *page.drawn(charts.best_of_all, page.main),
-        *headline_table(page.machine, page.main),
-        "",
-        *(FASTEST_OF_EACH if page.machine.device else []),
-        *how_compared(page.machine),
-    ]
+        page.drawn(charts.best_of_all, page.main),
+        headline_table(page.machine, page.main),
+        FASTEST_OF_EACH if page.machine.device else [],
+        how_compared(page.machine),
+    )
 
 
 def sweep(page: Page) -> list[str]:
-    if page.main is None or page.topic is None or len(compare.sizes(page.machine, page.main)) < 2:
+    if len(compare.sizes(page.machine, page.main)) < 2:
         return []
     machine = page.machine
-    lines = ["## The sweep over n", ""]
+    lines = spaced("## The sweep over n")
     lines += page.drawn(charts.sweep_rate, page.main)
     lines += page.drawn(charts.sweep_speedup, page.main)
     if any(compare.best(machine, cell) for cell in compare.sizes(machine, page.main)):
         roof = f" The ceiling is {page.topic.roof}." if machine.device else ""
-        lines += [f"Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.{roof}", ""]
+        lines += spaced(f"Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.{roof}")
     return lines
 
 
 def beside(page: Page) -> list[str]:
     """The operations of a topic beside each other: exclusive scans beside inclusive ones."""
     machine = page.machine
-    if page.topic is None or page.main is None or len(page.topic.operations) < 2:
+    if len(page.topic.operations) < 2:
         return []
     alike = [page.main._replace(operation=operation) for operation in page.topic.operations]
     alike = [problem for problem in alike if compare.sizes(machine, problem)]
@@ -291,7 +258,7 @@ def beside(page: Page) -> list[str]:
         return []
     names = [problem.operation.split("_")[0] for problem in alike]
     said = " beside ".join(reversed(names))
-    lines = [f"## {text(said.capitalize())}", ""]
+    lines = spaced(f"## {text(said.capitalize())}")
     lines += page.drawn(charts.operations, [(name, problem) for name, problem in zip(names, alike, strict=True)])
     found = [{each.cell.items: each for each in compare.bests(machine, problem)} for problem in alike]
     headers = [">n"]
@@ -306,7 +273,7 @@ def beside(page: Page) -> list[str]:
             row += contest(machine, by_size.get(count))
         rows.append(row)
     if rows:
-        lines += [*table(headers, rows), ""]
+        lines += spaced(table(headers, rows))
     cell = compare.ladder_cell(machine, page.main)
     cells = [cell._replace(operation=problem.operation) for problem in alike] if cell else []
     variants = {v for each in cells for v in compare.contenders(machine, each) if v.ladder != compare.SWEEP_OF_LAUNCHES}
@@ -322,21 +289,21 @@ def beside(page: Page) -> list[str]:
         headers = ["rung"]
         for name in names:
             headers += [f">{text(name)}: time", ">GB/s", f">{compare.over_main(machine)}"]
-        lines += [f"Every rung at {words.size(cell.items)} items:", "", *table(headers, rows), ""]
-    lines += ["Each is compared with CUB's call for the same operation; no ratio is taken between the two.", ""]
+        lines += spaced(f"Every rung at {words.size(cell.items)} items:", table(headers, rows))
+    lines += spaced("Each is compared with CUB's call for the same operation; no ratio is taken between the two.")
     return lines
 
 
 def losses(page: Page) -> list[str]:
     """Where CUB wins and where nobody does, for every problem and mode."""
     machine = page.machine
-    if not machine.device or page.topic is None:
+    if not machine.device:
         return []
     found = [(problem, each) for problem in compare.problems(machine, page.topic) for each in compare.bests(machine, problem) if each.ratio]
     if not found:
         return []
     told, counts = (compare.verdicts(machine, page.topic, contract) for contract in (False, True))
-    lines = ["## Where CUB wins, and where it is a tie", ""]
+    lines = spaced("## Where CUB wins, and where it is a tie")
     lines.append(
         f"Over all types, operators and modes there are {words.plural(told.total(), 'problem')} with a size. CUB wins {told['SLOWER']},"
         f" {told['SAME']} are ties, {told['AMBIGUOUS']} are undecided, and a rung wins {told['FASTER']}."
@@ -355,8 +322,8 @@ def losses(page: Page) -> list[str]:
             if each.ratio.verdict == kind
         ]
         if rows:
-            shown = [*table(["problem", ">n", "our best", ">over CUB", "interval"], rows), ""]
-            lines += fold(f"{title}: {len(rows)}", shown) if len(rows) > MANY_LINES else [f"{title}:", "", *shown]
+            shown = spaced(table(["problem", ">n", "our best", ">over CUB", "interval"], rows))
+            lines += fold(f"{title}: {len(rows)}", shown) if len(rows) > MANY_LINES else spaced(f"{title}:", shown)
     return lines
 
 
@@ -371,20 +338,18 @@ def matrix(machine: Machine, problems: list[Cell]) -> list[str]:
             row.append(marked(found[count].ratio if count in found else None))
         if any(entry != words.UNKNOWN for entry in row[1:]):
             rows.append(row)
-    return table(["problem", *[f">{words.size(count)}" for count in counts]], rows) if rows else []
+    return table(["problem", *[f">{words.size(count)}" for count in counts]], rows)
 
 
 def other_types(page: Page) -> list[str]:
     machine = page.machine
-    if page.topic is None or page.main is None:
-        return []
     alike = compare.problems(machine, page.topic, page.main.mode)
     if len(alike) < 2:
         return []
-    lines = ["## Other types and operators", ""]
+    lines = spaced("## Other types and operators")
     if overview := matrix(machine, alike):
-        lines += ["The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", "", *overview, ""]
-    return [*lines, "`report/run site` shows the times behind each line.", ""]
+        lines += spaced("The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", overview)
+    return spaced(lines, "`report/run site` shows the times behind each line.")
 
 
 def other_modes(page: Page) -> list[str]:
@@ -392,9 +357,7 @@ def other_modes(page: Page) -> list[str]:
     machine = page.machine
     lines = []
     for mode, means in MODES.items():
-        if page.topic is None or page.main is None or mode == page.main.mode:
+        if mode == page.main.mode:
             continue
-        overview = matrix(machine, compare.problems(machine, page.topic, mode))
-        if overview:
-            lines += [f"### {mode}: {means}", "", "The best rung's speed-up over CUB:", "", *overview, ""]
-    return ["## Other ways of running", "", "Never to be mixed with the figures above.", "", *lines] if lines else []
+        lines += section(f"### {mode}: {means}", "The best rung's speed-up over CUB:", matrix(machine, compare.problems(machine, page.topic, mode)))
+    return section("## Other ways of running", "Never to be mixed with the figures above.", lines)

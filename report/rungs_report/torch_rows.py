@@ -7,7 +7,7 @@ from typing import Any
 from rungs_report import published, words
 from rungs_report.data import Machine
 from rungs_report.page import Page
-from rungs_report.words import code, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 Cell = dict[str, Any]
 TYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "e4m3", "int32": "i32"}
@@ -28,20 +28,18 @@ DRAWS = (
 SPEEDUPS, SHARES = (1, 1.1, 1.5), (70, 80, 90)  # where a shade begins
 
 
-def verified(machine: Machine, dimensions: int) -> list[Cell]:
+def latest(machine: Machine) -> list[Cell]:
     """The latest run's word counts."""
-    latest = {cell["cell"]: cell for run in machine.torch for cell in run["cells"]}
-    return [cell for cell in latest.values() if len(cell["shape"]) == dimensions and cell["verified"] and cell["rungs"]]
+    return list({cell["cell"]: cell for run in machine.torch for cell in run["cells"]}.values())
+
+
+def verified(machine: Machine, dimensions: int) -> list[Cell]:
+    return [cell for cell in latest(machine) if len(cell["shape"]) == dimensions and cell["verified"] and cell["rungs"]]
 
 
 def cells(machine: Machine) -> list[Cell]:
     """Of rows."""
     return verified(machine, 2)
-
-
-def wrong(machine: Machine) -> list[Cell]:
-    latest = {cell["cell"]: cell for run in machine.torch for cell in run["cells"]}
-    return [cell for cell in latest.values() if not cell["verified"]]
 
 
 def measured(machine: Machine) -> bool:
@@ -78,9 +76,7 @@ def shaded(value: float, *steps: float) -> str:
 
 def groups(machine: Machine) -> dict[tuple[str, str], list[Cell]]:
     """By operation and type, the shortest rows first."""
-    found: dict[tuple[str, str], list[Cell]] = {}
-    for cell in sorted(cells(machine), key=lambda cell: (cell["shape"][1], cell["shape"][0])):
-        found.setdefault((cell["operation"], cell["type"]), []).append(cell)
+    found = words.grouped(sorted(cells(machine), key=lambda cell: cell["shape"][::-1]), lambda cell: (cell["operation"], cell["type"]))
     return dict(sorted(found.items(), key=lambda pair: (pair[0][0], pair[0][1] != "float32")))
 
 
@@ -109,26 +105,19 @@ def briefly(machine: Machine) -> str:
 
 def findings(page: Page) -> list[str]:
     """A line for each operation and type."""
-    lines = []
-    for (operation, type_name), found in groups(page.machine).items():
-        ratios, shares = [speedup(cell) for cell in found], [share(cell) for cell in found]
-        lowest = min(found, key=speedup)
-        lines.append(
-            [
-                text(title(operation, type_name)),
-                str(len(found)),
-                words.ratio(statistics.geometric_mean(ratios)),
-                f"{words.ratio(min(ratios))} at {shape(lowest)}",
-                str(sum(ratio < 1 for ratio in ratios)),
-                f"{words.percent(min(shares))} to {words.percent(max(shares))}",
-            ]
-        )
-    headers = ["", ">shapes", ">over torch", "least", ">slower", "share of a copy or a read"]
+    told = {
+        "": lambda found: text(title(found[0]["operation"], found[0]["type"])),
+        ">shapes": lambda found: str(len(found)),
+        ">over torch": lambda found: words.ratio(statistics.geometric_mean(map(speedup, found))),
+        "least": lambda found: f"{words.ratio(min(map(speedup, found)))} at {shape(min(found, key=speedup))}",
+        ">slower": lambda found: str(sum(speedup(cell) < 1 for cell in found)),
+        "share of a copy or a read": lambda found: " to ".join(words.percent(pick(map(share, found))) for pick in (min, max)),
+    }
     runs = page.machine.torch
     beside = words.listed(sorted({f"torch {text(run['environment']['torch'])}" for run in runs}))
-    lines = [f"`rungs_torch` beside {beside}: over the better of eager and compiled, cold. {SHADES}", "", *table(headers, lines), ""]
-    if bad := wrong(page.machine):
-        lines += [f"Not verified, and without a time: {words.listed([code(cell['cell']) for cell in bad])}.", ""]
+    lines = spaced(f"`rungs_torch` beside {beside}: over the better of eager and compiled, cold. {SHADES}", columns(groups(page.machine).values(), told))
+    if bad := [cell for cell in latest(page.machine) if not cell["verified"]]:
+        lines += spaced(f"Not verified, and without a time: {words.listed([code(cell['cell']) for cell in bad])}.")
     return lines
 
 
@@ -144,7 +133,7 @@ def grid(found: list[Cell], written: Any) -> list[str]:
         [words.size(rows), *(written(by_shape[rows, size]) if (rows, size) in by_shape else "" for size in columns)]
         for rows in sorted({cell["shape"][0] for cell in found}, reverse=True)
     ]
-    return [*table(["rows \\ columns", *(f">{words.size(size)}" for size in columns)], lines), ""]
+    return spaced(table(["rows \\ columns", *(f">{words.size(size)}" for size in columns)], lines))
 
 
 def told(cell: Cell) -> str:
@@ -163,31 +152,26 @@ def tables(page: Page) -> list[str]:
     for (operation, type_name), found in groups(page.machine).items():
         roof = "a copy" if found[0]["roof"] == "copy" else "reading alone"
         about = f"Over the better of torch's (c: compiled), the share of the speed of {roof}"
-        lines += [f"## {text(title(operation, type_name))}", ""]
+        lines += spaced(f"## {text(title(operation, type_name))}")
         if len({cell["shape"][1] for cell in found}) > 1:
-            lines += [f"{about}:", "", *grid(found, told), "Ours / torch's, µs:", "", *grid(found, times)]
+            lines += spaced(f"{about}:", grid(found, told), "Ours / torch's, µs:", grid(found, times))
         else:
-            lines += [f"{about}, and ours / torch's time:", "", *grid(found, lambda cell: f"{told(cell)}, {times(cell)} µs")]
+            lines += spaced(f"{about}, and ours / torch's time:", grid(found, lambda cell: f"{told(cell)}, {times(cell)} µs"))
     return lines
 
 
 def arrays(page: Page) -> list[str]:
     """A line for each call on an array of one dimension."""
     found = sorted(verified(page.machine, 1), key=lambda cell: (cell["operation"], cell["type"], cell["shape"]))
-    if not found:
-        return []
-    lines = [
-        [
-            text(title(cell["operation"], cell["type"])),
-            words.size(cell["shape"][0]),
-            words.time(time(cell, "rungs")),
-            words.time(time(cell, rival(cell))) + " c" * (rival(cell) == "compiled"),
-            words.ratio(speedup(cell)),
-            f"{words.percent(share(cell))} of {cell['roof']}",
-        ]
-        for cell in found
-    ]
-    return ["## Arrays", "", *table(["", ">items", ">ours", ">torch's (c: compiled)", ">over torch", ">share"], lines), ""]
+    told = {
+        "": lambda cell: text(title(cell["operation"], cell["type"])),
+        ">items": lambda cell: words.size(cell["shape"][0]),
+        ">ours": lambda cell: words.time(time(cell, "rungs")),
+        ">torch's (c: compiled)": lambda cell: words.time(time(cell, rival(cell))) + " c" * (rival(cell) == "compiled"),
+        ">over torch": lambda cell: words.ratio(speedup(cell)),
+        ">share": lambda cell: f"{words.percent(share(cell))} of {cell['roof']}",
+    }
+    return section("## Arrays", columns(found, told))
 
 
 def beside_quack(page: Page) -> list[str]:
@@ -198,33 +182,23 @@ def beside_quack(page: Page) -> list[str]:
 
 def how(page: Page) -> list[str]:
     """What was measured, and with what."""
-    lines = []
-    for run in page.machine.torch:
-        about = run["environment"]
-        complete = len([cell for cell in run["cells"] if cell.get("compiled")])
-        lines.append(
-            [
-                text(about["began"]),
-                text(about["gpu"]),
-                text(about["driver"] or words.UNKNOWN),
-                text(f"{about['torch']}, CUDA {about['cuda']}"),
-                code(about["commit"] or about["rungs"]),
-                str(len(run["cells"])),
-                str(complete),
-                text(about["cold_by"]),
-            ]
-        )
+    of = {
+        "began": lambda run: text(run["environment"]["began"]),
+        "GPU": lambda run: text(run["environment"]["gpu"]),
+        "driver": lambda run: text(run["environment"]["driver"] or words.UNKNOWN),
+        "torch": lambda run: text(f"{run['environment']['torch']}, CUDA {run['environment']['cuda']}"),
+        "commit": lambda run: code(run["environment"]["commit"] or run["environment"]["rungs"]),
+        ">cells": lambda run: str(len(run["cells"])),
+        ">compiled": lambda run: str(sum(bool(cell.get("compiled")) for cell in run["cells"])),
+        "caches emptied by": lambda run: text(run["environment"]["cold_by"]),
+    }
     wide = max(cells(page.machine), key=spread)
-    return [
+    return spaced(
         "## How this was measured",
-        "",
         "`python/bench_torch.py` times one call of each contender on the same tensors, in turns, in one process. Caches are emptied "
         "before each call. The roof is timed with them: `copy_` of torch of as many bytes for what writes rows, the sum of all items for "
         "what is only read. Every cell is verified, in float64 or bit for bit. Times are medians.",
-        "",
-        *(DRAWS if any(cell["operation"].startswith("sample") for cell in cells(page.machine)) else ()),
+        DRAWS if any(cell["operation"].startswith("sample") for cell in cells(page.machine)) else (),
         f"The quartiles of ours lie {words.percent(100 * spread(wide))} of the median apart at most ({code(wide['cell'])}).",
-        "",
-        *table(["began", "GPU", "driver", "torch", "commit", ">cells", ">compiled", "caches emptied by"], lines),
-        "",
-    ]
+        columns(page.machine.torch, of),
+    )

@@ -155,9 +155,7 @@ def _between(lower: list[Times], upper: list[Times], leaving: str, coming: str, 
 
 def steps(measured: list[Times], together: Callable[[Iterable[float]], float]) -> list[Step]:
     """From no items on."""
-    by_items: dict[int, list[Times]] = {}
-    for each in measured:
-        by_items.setdefault(each.cell.items, []).append(each)
+    by_items = words.grouped(measured, lambda each: each.cell.items)
     found: list[Step] = []
     before: list[Times] = []
     for items, here in sorted(by_items.items()):
@@ -300,9 +298,7 @@ def _of_edges(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[Ce
     these were measured with so many samples. Not even bins where there were no edges: they are found by a multiplication, so what wins
     with more of them says nothing about edges."""
     mine = [c for c in own if _bytes(c) == size] or [c for c in own if size > 1 and _bytes(c) > 1]
-    found: dict[int, list[Cell]] = {}
-    for cell in mine:
-        found.setdefault(cell.sizes["bins"], []).append(cell)
+    found = words.grouped(mine, lambda cell: cell.sizes["bins"])
     alike = [c for c in even if _bytes(c) == size]
     return {bins: _filled(cells, [c for c in alike if c.sizes["bins"] == bins]) for bins, cells in found.items()} or _stand_ins(own, even, size)
 

@@ -32,50 +32,43 @@ def _size(text: str) -> int:
     return int(found[1]) << SUFFIXES[found[2]]
 
 
-@dataclass(frozen=True)
+# What a case is called by each option.
+OF_CELLS: dict[str, Callable[[Cell], set[str]]] = {
+    "operation": lambda cell: {cell.operation},
+    "type": lambda cell: {cell.input_type, f"{cell.input_type}:{cell.accumulator_type}"},
+    "mode": lambda cell: {cell.mode},
+}
+OF_VARIANTS: dict[str, Callable[[Variant], set[str]]] = {"family": lambda variant: {variant.family}, "variant": lambda variant: {variant.rung}}
+
+
 class Filter:
     """Which cases are compared: lists of names apart by commas, sizes also as ranges; what is empty lets everything pass."""
 
-    family: str = ""
-    operation: str = ""
-    type: str = ""
-    size: str = ""
-    variant: str = ""
-    mode: str = ""
+    OPTIONS = ("family", "operation", "type", "size", "variant", "mode")
 
-    def _named(self, option: str) -> list[str]:
-        return [part for part in getattr(self, option).split(",") if part]
+    def __init__(self, **options: str | None) -> None:
+        named = {option: [part for part in (options.get(option) or "").split(",") if part] for option in self.OPTIONS}
+        self.told = {option: names for option, names in named.items() if names}
+        self.spans = {part: [_size(end) for end in part.split(":")] for part in self.told.get("size", ())}
 
     def passes_cell(self, cell: Cell) -> bool:
-        named = {"operation": (cell.operation,), "type": (cell.input_type, f"{cell.input_type}:{cell.accumulator_type}"), "mode": (cell.mode,)}
-        spans = [[_size(end) for end in part.split(":")] for part in self._named("size")]
-        return all(not self._named(option) or set(own) & set(self._named(option)) for option, own in named.items()) and (
-            not spans or any(span[0] <= cell.items <= span[-1] for span in spans)
-        )
+        sized = not self.spans or any(span[0] <= cell.items <= span[-1] for span in self.spans.values())
+        return sized and all(tell(cell) & {*self.told.get(option, tell(cell))} for option, tell in OF_CELLS.items())
 
     def passes(self, variant: Variant) -> bool:
-        named = {"family": variant.family, "variant": variant.rung}
-        return all(not self._named(option) or own in self._named(option) for option, own in named.items())
+        return all(tell(variant) & {*self.told.get(option, tell(variant))} for option, tell in OF_VARIANTS.items())
 
     def check(self, *machines: Machine) -> None:
         """Raises where a name is of nothing that was measured."""
-        cells = {cell for machine in machines for cell in machine.cells}
-        variants = {variant for machine in machines for variant in machine.variants}
-        known = {
-            "family": {v.family for v in variants}, "variant": {v.rung for v in variants}, "operation": {c.operation for c in cells},
-            "type": {name for c in cells for name in (c.input_type, f"{c.input_type}:{c.accumulator_type}")}, "mode": {c.mode for c in cells},
-        }  # fmt: skip
-        for option, names in known.items():
-            if unknown := [name for name in self._named(option) if name not in names]:
-                there = "" if option == "variant" else f"; there are {', '.join(sorted(name for name in names if ':' not in name))}"
-                raise Unusable(f"--{option}: nothing that was measured is called {unknown[0]!r}{there}")
-        for part in self._named("size"):
-            ends = [_size(end) for end in part.split(":")]
+        for options, found in ((OF_VARIANTS, {v for m in machines for v in m.variants}), (OF_CELLS, {c for m in machines for c in m.cells})):
+            for option, tell in options.items():
+                names = {name for each in found for name in tell(each)}
+                if unknown := [name for name in self.told.get(option, ()) if name not in names]:
+                    there = "" if option == "variant" else f"; there are {', '.join(sorted(name for name in names if ':' not in name))}"
+                    raise Unusable(f"--{option}: nothing that was measured is called {unknown[0]!r}{there}")
+        for part, ends in self.spans.items():
             if len(ends) > 2 or ends[0] > ends[-1]:
                 raise Unusable(f"--size: {part!r} is no range such as 1Ki:1Gi")
-
-    def told(self) -> dict[str, list[str]]:
-        return {option: self._named(option) for option in self.__dataclass_fields__ if self._named(option)}
 
 
 @dataclass(frozen=True)
@@ -169,17 +162,10 @@ def about(letter: str, machine: Machine) -> str:
 
 def ceilings_apart(a: Machine, b: Machine) -> dict[str, list[tuple[int, float]]]:
     """By mode: footprint, and how far the two measurements of the same roof lie apart."""
-    rates: list[dict[tuple[str, str, int], list[float]]] = [{}, {}]
-    for found, machine in zip(rates, (a, b), strict=True):
-        for run in machine.runs:
-            for entry in run.document["ceilings"]:
-                if entry["gb_per_s"]:
-                    found.setdefault((entry["mode"], entry["kind"], entry["bytes"]), []).append(entry["gb_per_s"])
-    apart: dict[str, list[tuple[int, float]]] = {}
-    for key in rates[0].keys() & rates[1].keys():
-        ratio = words.median(rates[0][key]) / words.median(rates[1][key])
-        apart.setdefault(key[0], []).append((key[2], max(ratio, 1 / ratio) - 1))
-    return apart
+    known = ((entry for run in machine.runs for entry in run.document["ceilings"] if entry["gb_per_s"]) for machine in (a, b))
+    ours, theirs = (words.grouped(own, lambda entry: (entry["mode"], entry["kind"], entry["bytes"]), lambda entry: entry["gb_per_s"]) for own in known)
+    ratios = {key: words.median(ours[key]) / words.median(theirs[key]) for key in ours.keys() & theirs.keys()}
+    return words.grouped(ratios.items(), lambda item: item[0][0], lambda item: (item[0][2], max(item[1], 1 / item[1]) - 1))
 
 
 def differences(a: Machine, b: Machine, wanted: Filter = Filter(), threshold: float = 0.0) -> list[Difference]:
@@ -220,7 +206,7 @@ def _side_json(machine: Machine) -> dict[str, Any]:
 
 
 def _document(a: Machine, b: Machine, wanted: Filter, **more: Any) -> dict[str, Any]:
-    return {"schema": SCHEMA, "a": _side_json(a), "b": _side_json(b), "filters": wanted.told(), **more}
+    return {"schema": SCHEMA, "a": _side_json(a), "b": _side_json(b), "filters": wanted.told, **more}
 
 
 def _case_json(each: Difference) -> dict[str, Any]:
@@ -234,7 +220,7 @@ def two_runs(
     wanted.check(a, b)
     found = differences(a, b, wanted, threshold)
     if not found:
-        raise Unusable("the two have no case in common" + (" that passes the filters" if wanted.told() else ""))
+        raise Unusable("the two have no case in common" + (" that passes the filters" if wanted.told else ""))
     counts = Counter(each.verdict for each in found)
     ours = [each for each in found if each.variant.family != compare.YARDSTICKS]
     theirs = Counter(each.verdict for each in found if each.variant.family == compare.YARDSTICKS)
@@ -287,7 +273,7 @@ def standing(machine: Machine, cell: Cell) -> tuple[str, float | None, str] | No
 
 
 def two_gpus(a: Machine, b: Machine, everything: bool, wanted: Filter = Filter()) -> Report:
-    if wanted.family or wanted.variant:
+    if wanted.told.keys() & OF_VARIANTS.keys():
         raise Unusable("of two GPUs the best rungs are compared: leave out --family and --variant")
     wanted.check(a, b)
     rows, changed, turned, shares, cases = [], 0, 0, [], []
@@ -309,7 +295,7 @@ def two_gpus(a: Machine, b: Machine, everything: bool, wanted: Filter = Filter()
             told = [part for name, share, stands in (first, second) for part in (name, words.percent(share), stands)]
             rows.append([charts.describe(cell.problem), words.size(cell.items), *told, words.ratio(quotient)])
     if not compared:
-        raise Unusable("the two have no problem in common" + (" that passes the filters" if wanted.told() else ""))
+        raise Unusable("the two have no problem in common" + (" that passes the filters" if wanted.told else ""))
     headers = ["problem", ">n", "A: best rung", ">of its ceiling", "against CUB", "B: best rung", ">of its ceiling", "against CUB", ">share B / A"]
     lines = [about("A", a), about("B", b), "", "Times of two GPUs are not compared: each stands against the ceilings measured on it.", ""]
     lines += [*table(headers, rows), ""] if rows else []

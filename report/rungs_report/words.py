@@ -2,8 +2,10 @@
 
 import re
 import statistics
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, TypeVar
 
+Item = TypeVar("Item")
 UNKNOWN = "–"
 SENTENCE = 120  # characters of a table's field from which on it is read as text
 _BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
@@ -89,6 +91,14 @@ def median(values: Iterable[float | None]) -> float | None:
     return statistics.median(known) if len(known) > 1 else next(iter(known), None)
 
 
+def grouped(found: Iterable[Item], by: Callable[[Item], Any], what: Callable[[Item], Any] = lambda each: each) -> dict[Any, list[Any]]:
+    """Those that are alike together, in their order. what: is kept of each."""
+    groups: dict[Any, list[Any]] = {}
+    for each in found:
+        groups.setdefault(by(each), []).append(what(each))
+    return groups
+
+
 def plural(count: int, noun: str) -> str:
     if count == 1:
         return f"1 {noun}"
@@ -121,10 +131,12 @@ def html(value: object) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table, padded so that it reads as one in the source too, but for columns of sentences. A header that begins with '>'
-    aligns right."""
+    """A Markdown table, padded so that it reads as one in the source too, but for columns of sentences; nothing without rows. A header
+    that begins with '>' aligns right."""
     right = [header.startswith(">") for header in headers]
     cells = [[header.lstrip(">") for header in headers], *[list(row) for row in rows]]
+    if len(cells) == 1:
+        return []
     longest = [max(len(line[column]) for line in cells) for column in range(len(headers))]
     widths = [max(3, width) if width <= SENTENCE else 3 for width in longest]
 
@@ -134,3 +146,23 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
     rule = "|" + "|".join("-" * (w + 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True)) + "|"
     return [line(cells[0]), rule, *[line(row) for row in cells[1:]]]
+
+
+def columns(found: Iterable[Any], told: dict[str, Callable[[Any], str]]) -> list[str]:
+    """A table with a line for each, of what is told of it under each header."""
+    return table(list(told), [[tell(each) for tell in told.values()] for each in found])
+
+
+def spaced(*parts: str | Sequence[str]) -> list[str]:
+    """Paragraphs, tables and sections as lines, with one empty line behind each; what is empty is left out."""
+    lines: list[str] = []
+    for part in parts:
+        lines += [part] if isinstance(part, str) and part else part
+        if lines and lines[-1]:
+            lines.append("")
+    return lines
+
+
+def section(heading: str, *parts: str | Sequence[str]) -> list[str]:
+    """A heading and what stands under it; nothing where no table and no lines do."""
+    return spaced(heading, *parts) if any(part for part in parts if not isinstance(part, str)) else []

@@ -11,7 +11,8 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__file__).resolve().parent)]
 
 import synthetic  # noqa: E402
-from rungs_report import charts, cli, data, pages, render  # noqa: E402
+from rungs_report import charts, cli, data, pages, render, topics  # noqa: E402
+from rungs_report.page import Page  # noqa: E402
 from synthetic import libraries, ours  # noqa: E402
 
 
@@ -54,7 +55,7 @@ def committed_pages_made_once(committed_results_read_once: dict[tuple[object, ..
     def once(machine: data.Machine, root: Path, looks: dict[Any, charts.Style], others: tuple[str, ...] = ()) -> pages.Pages:
         if not any(machine in read.machines for (name, *_), read in committed_results_read_once.items() if name == "read"):
             return make(machine, root, looks, others)
-        about, checked = (machine.gpu, root, *looks.items(), others), charts.grammar_checked()
+        about, checked = (machine.gpu, root, *looks.items(), others), charts.check_grammar is not None
         if about not in made or made[about][0] < checked:
             made[about] = checked, make(machine, root, looks, others)
         return made[about][1]
@@ -116,6 +117,17 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
 
 @pytest.fixture
+def run_of(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, str, str]]:
+    """What run tells of a document, which is written as synthetic.write does."""
+
+    def call(*made: Any, **where: Any) -> tuple[int, str, str]:
+        synthetic.write(repository / "report/data", *made, **where)
+        return run()
+
+    return call
+
+
+@pytest.fixture
 def install(repository: Path, tmp_path: Path) -> Callable[..., int]:
     """report/run accept of these documents, whose exit code it returns."""
 
@@ -145,13 +157,12 @@ def study_page(repository: Path, run: Callable[..., tuple[int, str, str]], small
 
 
 @pytest.fixture
-def rendered(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[[dict[str, Any]], Path]:
+def rendered(repository: Path, run_of: Callable[..., tuple[int, str, str]]) -> Callable[..., Path]:
     """Writes a run beside the rungs' sources, and gives the folder of its pages."""
 
-    def write(made: dict[str, Any]) -> Path:
-        synthetic.write(repository / "report/data", made)
+    def write(*made: Any, **where: Any) -> Path:
         synthetic.write_sources(repository)
-        assert run()[0] == 0
+        assert run_of(*made, **where)[0] == 0
         return repository / "report/synthetic-gpu"
 
     return write
@@ -228,6 +239,19 @@ def add_small_scans(made: dict[str, Any], cub: float = 44.0) -> None:
             synthetic.add_cell(made, items, times, operation=operation)
     times = ours(bulk_pipeline=70.0) | libraries(cub_device_scan=90.0)
     synthetic.add_cell(made, 1 << 24, times, operation="inclusive_scan", operator="compose", input_type="affine")
+
+
+def machine_of(repository: Path, *documents: dict[str, Any]) -> data.Machine:
+    """The first machine of the results, with these documents among them."""
+    for made in documents:
+        synthetic.write(repository / "report/data", made)
+    return data.read(repository / "report/data").machines[0]
+
+
+def page_of(repository: Path, *documents: dict[str, Any]) -> Page:
+    """A page in the making of that machine, of no topic."""
+    machine = machine_of(repository, *documents)
+    return Page(machine, repository, charts.styles([machine]), topics.of(machine), None, [])
 
 
 @pytest.fixture(scope="session")

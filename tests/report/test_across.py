@@ -4,7 +4,8 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import claims, data
+from conftest import machine_of
+from rungs_report import claims
 from synthetic import section
 
 CONTENDERS = (
@@ -136,13 +137,13 @@ def test_without_nccl(page, repository):
     made["skipped"].append({"name": "nccl", "reason": "libnccl.so.2: cannot open"})
     text = page(made)
     assert "libnccl.so.2: cannot open" in section(text, "What was not run") and "over it" not in text
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     assert claims.answer(claims.ACROSS[0], machine).verdict == claims.UNMEASURED
 
 
 def test_c15(page, repository):
     text = page(document())
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     found = claims.answer(claims.ACROSS[0], machine)
     assert found.verdict == claims.FAILS
     assert found.measured == (
@@ -150,4 +151,4 @@ def test_c15(page, repository):
     )
     assert found.measured in text and "| C15 |" in (repository / "report/synthetic-gpu/claims.md").read_text()
     page(document(cells=[cell(1, {"planned": 9.0, "nccl": 8.0}), cell(9, {"planned": 9.0, "nccl": 8.0}), cell(16, {"planned": 4.0, "nccl": 8.0})]))
-    assert claims.answer(claims.ACROSS[0], data.read(repository / "report/data").machines[0]).verdict == claims.HOLDS
+    assert claims.answer(claims.ACROSS[0], machine_of(repository)).verdict == claims.HOLDS

@@ -1,7 +1,6 @@
 """The front door beside CUB: its page, what counts where there are two releases, and where CUB is faster."""
 
 import re
-import shutil
 
 import synthetic
 

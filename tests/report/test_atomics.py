@@ -4,8 +4,8 @@ import re
 
 import pytest
 import synthetic
-from conftest import add_small_atomics
-from rungs_report import atomics, claims, data
+from conftest import add_small_atomics, machine_of
+from rungs_report import atomics, claims
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def study(repository):
     add_small_atomics(made)
     synthetic.write_sources(repository)
     synthetic.write(repository / "report/data", made)
-    return atomics.Study(data.read(repository / "report/data").machines[0])
+    return atomics.Study(machine_of(repository))
 
 
 def test_rates_follow_from_the_times(study):
@@ -40,8 +40,7 @@ def test_a_mechanism_that_costs_nothing(repository):
         times = {("handwritten", "global"): 100.0, ("handwritten", "system_scope"): other}
         types = {"operator": "plus", "input_type": "u32", "accumulator_type": "u32", "output_type": "u32"}
         synthetic.add_cell(made, 1 << 20, times, operation="atomics", shape=f"addresses={count}", **types)
-    synthetic.write(repository / "report/data", made)
-    seen = atomics.Study(data.read(repository / "report/data").machines[0])
+    seen = atomics.Study(machine_of(repository, made))
     sentence = atomics.against("system_scope", "global", "The scope of the system")(seen)
     assert sentence.endswith("costs nothing: within 5 % at every number of addresses measured, one address to 64 addresses.")
 

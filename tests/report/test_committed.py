@@ -18,9 +18,9 @@ CELL = ("operation", "operator", "input_type", "accumulator_type", "items", "sha
 
 @pytest.fixture
 def checked_grammar() -> Iterator[None]:
-    charts.check_grammar(True)
+    charts.check_grammar = alt.LayerChart.validate
     yield
-    charts.check_grammar(False)
+    charts.check_grammar = None
 
 
 def test_pages_come_from_the_data(capsys: pytest.CaptureFixture[str], checked_grammar: None) -> None:
@@ -30,12 +30,12 @@ def test_pages_come_from_the_data(capsys: pytest.CaptureFixture[str], checked_gr
 
 
 def test_a_chart_against_the_grammar_is_refused(checked_grammar: None) -> None:
-    drawing = charts.Drawing()
-    points = alt.Chart(drawing.values([{"n": 1}]))
-    assert drawing.finish("good", "", [points.mark_point().encode(x="n:Q")]).spec["data"] == {"name": "rows_0"}
-    for bad in (points.mark_point(fontsize=9), points.mark_point(opacity="high"), points.mark_point().encode(x=alt.X("n:Q", scale={"kind": "log"}))):
+    drawing, rows, point = charts.Drawing(), [{"n": 1}], {"type": "point"}
+    good = drawing.layer(rows, point, x=charts.field("n:Q"))
+    assert drawing.finish("good", "", [good]).spec["data"] == {"name": "rows_0"}
+    for mark, x in (({**point, "fontsize": 9}, {}), ({**point, "opacity": "high"}, {}), (point, {"scale": {"kind": "log"}})):
         with pytest.raises(ValidationError):
-            drawing.finish("bad", "", [points.mark_point(), bad])
+            drawing.finish("bad", "", [good, drawing.layer(rows, mark, x=charts.field("n:Q", **x))])
 
 
 PAGES = (

@@ -4,18 +4,12 @@ import copy
 
 import pytest
 import synthetic
-from conftest import add_small_cell
-from rungs_report import claims, compare, data, words
+from conftest import add_small_cell, machine_of
+from rungs_report import claims, compare, words
 from rungs_report.data import Variant
 
 CELL = claims.SUM._replace(items=1 << 24)
 LAST = Variant("handwritten", "reductions", "last_block")
-
-
-def machine(repository, *documents):
-    for document in documents:
-        synthetic.write(repository / "report/data", document)
-    return data.read(repository / "report/data").machines[0]
 
 
 def one_run(hour: int, cub: float, cccl: str = "3.0.1"):
@@ -25,14 +19,14 @@ def one_run(hour: int, cub: float, cccl: str = "3.0.1"):
 
 
 def test_the_median_run_headlines(repository):
-    seen = machine(repository, one_run(1, 22.0), one_run(2, 26.0), one_run(3, 21.0))
+    seen = machine_of(repository, one_run(1, 22.0), one_run(2, 26.0), one_run(3, 21.0))
     ratio = compare.headline(seen, CELL, LAST)
     assert ratio.value == pytest.approx(1.1) and ratio.runs == 3 and ratio.verdict == "FASTER"
     assert ratio.low == pytest.approx(1.05 * 0.995) and ratio.high == pytest.approx(1.3 * 1.005)
 
 
 def test_the_better_cub_headlines(repository):
-    seen = machine(repository, one_run(1, 24.0), one_run(2, 24.0), one_run(3, 21.0, "3.6.0"))
+    seen = machine_of(repository, one_run(1, 24.0), one_run(2, 24.0), one_run(3, 21.0, "3.6.0"))
     assert [(r.cccl, round(r.value, 2)) for r in compare.ratios(seen, CELL, LAST)] == [("3.0.1", 1.2), ("3.6.0", 1.05)]
     assert compare.headline(seen, CELL, LAST).cccl == "3.6.0"
     assert compare.main_cccl(seen) == "3.0.1"
@@ -50,7 +44,7 @@ def test_the_best_is_told_in_one_releases_cub(repository, run):
     sizes = (1 << 20, 1 << 24)
     old, again = (releases(n, "3.0.1", 24.0, sizes, last_block=20.0, early_ticket=19.0, vector_loads=21.0) for n in (1, 3))
     new = releases(2, "3.6.0", 21.0, sizes, last_block=20.0, vector_loads=21.0)
-    seen = machine(repository, old, new, again)
+    seen = machine_of(repository, old, new, again)
     assert compare.best(seen, CELL).variant.rung == "early_ticket"
     assert compare.fastest(seen, CELL).rung == "early_ticket"
     assert compare.told(seen, CELL)[LAST].value == pytest.approx(1.2) and compare.headline(seen, CELL, LAST).value == pytest.approx(1.05)
@@ -62,7 +56,7 @@ def test_the_best_is_told_in_one_releases_cub(repository, run):
 def test_who_has_not_met_the_better_cub_does_not_gain_by_that(repository):
     """By the rung that met both, the newer CUB is 7/8 of the older one's time: carried over, a gain may become undecided or a loss."""
     old = [releases(n, "3.0.1", 24.0, last_block=20.0, early_ticket=19.0, vector_loads=23.5) for n in (1, 3)]
-    seen = machine(repository, *old, releases(2, "3.6.0", 21.0, last_block=20.0))
+    seen = machine_of(repository, *old, releases(2, "3.6.0", 21.0, last_block=20.0))
     ratio = compare.headline(seen, CELL, LAST._replace(rung="early_ticket"))
     assert ratio.value == pytest.approx(24 / 19 * 21 / 24) and (ratio.cccl, ratio.carried, ratio.verdict) == ("3.6.0", True, "FASTER")
     ratio = compare.headline(seen, CELL, LAST._replace(rung="vector_loads"))
@@ -77,7 +71,7 @@ def test_what_is_carried_over_into_the_noise_is_a_tie(repository):
     old = [releases(n, "3.0.1", 24.0, last_block=20.0, early_ticket=19.0) for n in (1, 3)]
     new = releases(2, "3.6.0", 21.0, last_block=20.0)
     synthetic.add_twin(new, noise_floor=0.12)
-    ratio = compare.headline(machine(repository, *old, new), CELL, LAST._replace(rung="early_ticket"))
+    ratio = compare.headline(machine_of(repository, *old, new), CELL, LAST._replace(rung="early_ticket"))
     assert ratio.value == pytest.approx(24 / 19 * 21 / 24) and ratio.carried and ratio.verdict == "SAME"
 
 
@@ -85,7 +79,7 @@ def test_a_rung_of_the_newer_release_only_is_carried_over(repository):
     """18 there is 1.17x; in the other release's CUB, by the rungs that met both, 24 over 18."""
     old = releases(1, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0)
     new = releases(2, "3.6.0", 21.0, last_block=20.0, vector_loads=21.0, early_ticket=18.0, grid_stride=22.0)
-    seen = machine(repository, old, releases(3, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0), new)
+    seen = machine_of(repository, old, releases(3, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0), new)
     told = {variant.rung: ratio.value for variant, ratio in compare.told(seen, CELL).items()}
     assert told["early_ticket"] == pytest.approx(24 / 18) and told["grid_stride"] == pytest.approx(24 / 22)
     assert compare.best(seen, CELL).variant.rung == "early_ticket"
@@ -95,7 +89,7 @@ def test_a_rung_of_the_newer_release_only_is_carried_over(repository):
 def test_a_rung_of_one_run_does_not_gain_by_its_cub(repository):
     """In the first run CUB was slow: who is only there must not look faster than who is everywhere."""
     slow = releases(1, "3.0.1", 30.0, last_block=20.0, vector_loads=21.0, early_ticket=20.5)
-    seen = machine(repository, slow, *(releases(n, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0) for n in (2, 3)))
+    seen = machine_of(repository, slow, *(releases(n, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0) for n in (2, 3)))
     (only,) = compare.ratios(seen, CELL, LAST._replace(rung="early_ticket"))
     assert only.value == pytest.approx(24 / 20.5) and only.low < only.value < only.high
     assert compare.best(seen, CELL).variant.rung == "last_block"
@@ -103,10 +97,10 @@ def test_a_rung_of_one_run_does_not_gain_by_its_cub(repository):
 
 
 def test_a_verdict_is_not_moved_over_one(repository):
-    seen = machine(repository, releases(1, "3.0.1", 30.0, last_block=20.0, early_ticket=25.0), releases(2, "3.0.1", 22.0, last_block=20.0))
+    seen = machine_of(repository, releases(1, "3.0.1", 30.0, last_block=20.0, early_ticket=25.0), releases(2, "3.0.1", 22.0, last_block=20.0))
     (only,) = compare.ratios(seen, CELL, LAST._replace(rung="early_ticket"))
     assert only.value == pytest.approx(1.2 * (1.3 / 1.5)) and only.verdict == "FASTER"
-    seen = machine(repository, releases(3, "3.0.1", 20.0, last_block=20.0), releases(4, "3.0.1", 20.0, last_block=20.0))
+    seen = machine_of(repository, releases(3, "3.0.1", 20.0, last_block=20.0), releases(4, "3.0.1", 20.0, last_block=20.0))
     (only,) = compare.ratios(seen, CELL, LAST._replace(rung="early_ticket"))
     assert only.value < 1 and only.verdict == "AMBIGUOUS"
 
@@ -114,7 +108,7 @@ def test_a_verdict_is_not_moved_over_one(repository):
 def test_cubs_time_is_of_the_release_that_is_shown(repository):
     new = releases(2, "3.6.0", 24.0, last_block=20.0)
     synthetic.add_cell(new, 1 << 24, {("library_baselines", "cub_device_reduce_expert"): 21.0})
-    seen = machine(repository, releases(1, "3.0.1", 24.0, last_block=20.0), releases(3, "3.0.1", 24.0, last_block=20.0), new)
+    seen = machine_of(repository, releases(1, "3.0.1", 24.0, last_block=20.0), releases(3, "3.0.1", 24.0, last_block=20.0), new)
     assert compare.fastest_cub(seen, CELL) == (Variant("library_baselines", "baselines", "cub_device_reduce"), 24.0)
 
 
@@ -122,7 +116,7 @@ def test_the_best_under_cubs_workspace_contract(repository, run):
     made = releases(1, "3.0.1", 20.0, early_ticket=18.0, last_block=24.0)
     for entry in made["variants"]:
         entry["workspace_contract"] = "zeroed_once" if entry["rung"] == "early_ticket" else "uninitialised"
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     assert [compare.best(seen, CELL, contract).variant.rung for contract in (False, True)] == ["early_ticket", "last_block"]
     run()
     front = (repository / "report/synthetic-gpu/index.md").read_text()
@@ -169,7 +163,7 @@ def test_ratios_never_cross_runs(repository):
     add_small_cell(slow, ours=40.0, cub=44.0)
     other = synthetic.document("2030-01-02T030000Z-abc1234")
     synthetic.add_cell(other, 1 << 24, {("library_baselines", "cub_device_reduce"): 11.0})
-    seen = machine(repository, one_run(1, 22.0), slow, other)
+    seen = machine_of(repository, one_run(1, 22.0), slow, other)
     assert compare.headline(seen, CELL, LAST).value == pytest.approx(1.1)
 
 
@@ -206,11 +200,11 @@ def test_losses_are_told_as_losses(repository, run):
 def test_what_runs_on_the_host_is_no_rung(repository):
     made = one_run(1, 22.0)
     next(v for v in made["variants"] if v["rung"] == "last_block")["executes_on"] = "host"
-    assert compare.best(machine(repository, made), CELL).variant.rung == "grid_stride"
+    assert compare.best(machine_of(repository, made), CELL).variant.rung == "grid_stride"
 
 
 def test_gain_is_over_the_rung_before_that_was_measured(repository):
-    seen = machine(repository, one_run(1, 22.0))
+    seen = machine_of(repository, one_run(1, 22.0))
     grid_stride = Variant("handwritten", "reductions", "grid_stride")
     assert compare.within_runs(seen, CELL, grid_stride, LAST) == pytest.approx(1.5)
 
@@ -231,13 +225,13 @@ def ladder_run(**times):
 def test_claims_without_data_say_so(repository):
     made = synthetic.document()
     synthetic.add_cell(made, 1 << 24, {("library_baselines", "cub_device_reduce"): 22.0})
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     answers = [claims.answer(claim, seen) for claim in (*claims.REDUCTIONS, *claims.SCANS)]
     assert {answer.verdict for answer in answers} == {claims.UNMEASURED}
 
 
 def test_every_claim_is_answered_by_a_full_run(repository):
-    seen = machine(repository, synthetic.full())
+    seen = machine_of(repository, synthetic.full())
     told = (*claims.REDUCTIONS, *claims.SCANS, *claims.PITFALLS)
     assert claims.UNMEASURED not in {claims.answer(claim, seen).verdict for claim in told}
     wanted = {"A1", "A2", "A3", "A4", "A5", "A9", "C1", "C6", "C7", "C8", "C9", "C11", "C12", "C18", "D6", "D7"}
@@ -247,30 +241,30 @@ def test_every_claim_is_answered_by_a_full_run(repository):
 
 def test_c1(repository):
     rising = dict(zip(claims.CLASSIC, (120.0, 80.0, 40.0, 30.0, 20.0), strict=True))
-    order, total, roofline = answered(machine(repository, ladder_run(**rising)), "C1")
+    order, total, roofline = answered(machine_of(repository, ladder_run(**rising)), "C1")
     assert order.verdict == claims.HOLDS and total.verdict == claims.HOLDS
     assert total.ratio_of_ratios == pytest.approx(1.0) and "6.00x at 16 Mi" in total.measured
 
 
 def test_c1_out_of_order(repository):
     times = dict(zip(claims.CLASSIC, (120.0, 80.0, 40.0, 20.0, 30.0), strict=True))
-    order, total, _ = answered(machine(repository, ladder_run(**times)), "C1")
+    order, total, _ = answered(machine_of(repository, ladder_run(**times)), "C1")
     assert order.verdict == claims.FAILS and total.verdict == claims.FAILS and total.ratio_of_ratios == pytest.approx(4 / 6)
 
 
 @pytest.mark.parametrize(("slow", "verdict"), [(1300.0, claims.HOLDS), (9000.0, claims.FAILS), (400.0, claims.FAILS)])
 def test_a4(repository, slow, verdict):
-    seen = machine(repository, ladder_run(atomic_per_element=slow, grid_stride=20.0))
+    seen = machine_of(repository, ladder_run(atomic_per_element=slow, grid_stride=20.0))
     gain = answered(seen, "A4")[1]
     assert gain.verdict == verdict and gain.ratio_of_ratios == pytest.approx(slow / 20 / 65)
 
 
 def test_float_atomics(repository):
     made = ladder_run(atomic_per_element=1000.0, grid_stride=20.0)
-    assert answered(machine(repository, made), "C17")[0].verdict == claims.FAILS
+    assert answered(machine_of(repository, made), "C17")[0].verdict == claims.FAILS
     unsteady = copy.deepcopy(made)
     unsteady["rows"][0]["repeatable"] = "no"
-    assert answered(machine(repository, unsteady), "C17")[0].verdict == claims.HOLDS
+    assert answered(machine_of(repository, unsteady), "C17")[0].verdict == claims.HOLDS
 
 
 # ---- words
@@ -324,7 +318,7 @@ def test_tables_are_aligned():
 
 def test_every_claim_of_the_texts_has_a_row_or_a_reason(repository, run, monkeypatch):
     synthetic.write(repository / "report/data", one_run(1, 22.0))
-    (machine,) = data.read(repository / "report/data").machines
+    machine = machine_of(repository)
     told = {claim.identity for own in (*claims.of(machine).values(), claims.PITFALLS) for claim in own}
     assert len(claims.IDENTITIES) == 45 and told <= set(claims.IDENTITIES)
     assert set(claims.lacking(machine)) == set(claims.IDENTITIES) - told

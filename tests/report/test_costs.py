@@ -4,7 +4,8 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import claims, costs, data
+from conftest import machine_of
+from rungs_report import claims, costs
 
 
 @pytest.fixture
@@ -13,7 +14,7 @@ def study(repository):
     synthetic.add_costs(made)
     synthetic.write_sources(repository)
     synthetic.write(repository / "report/data", made)
-    return costs.Study(data.read(repository / "report/data").machines[0])
+    return costs.Study(machine_of(repository))
 
 
 def test_a_cost_is_a_slope(study):
@@ -34,8 +35,7 @@ def test_launches_are_told_by_what_the_host_had_ready(repository):
     for items, us in ((4, 10.0), (16, 34.0), (256, 994.0)):
         times = {("handwritten", "kernels"): us, ("handwritten", "grid"): us}
         synthetic.add_cell(made, items, times, shape="blocks=132 threads=256", error=0, **about)
-    synthetic.write(repository / "report/data", made)
-    seen = costs.Study(data.read(repository / "report/data").machines[0])
+    seen = costs.Study(machine_of(repository, made))
     asked = costs.Asked(costs.BARRIER, 132, 256)
     assert seen.cost(asked, "kernels").ns == pytest.approx(2000) and seen.cost(asked, "kernels", longest=True).ns == pytest.approx(4000)
     assert seen.cost(asked, "grid").ns == pytest.approx(4000)
@@ -47,8 +47,7 @@ def test_a_chain_of_one_length_or_of_no_cost_tells_nothing(repository):
     about = {"operation": "collective_reduce", "shape": "threads=32", "output_type": "u32", "error": 0}
     synthetic.add_cell(made, 1024, {("handwritten", "shuffle_down"): 50.0, ("handwritten", "shared_memory"): 50.0}, **about)
     synthetic.add_cell(made, 16384, {("handwritten", "shared_memory"): 49.0}, **about)
-    synthetic.write(repository / "report/data", made)
-    seen = costs.Study(data.read(repository / "report/data").machines[0])
+    seen = costs.Study(machine_of(repository, made))
     assert seen.cost(costs.Asked(costs.REDUCE), "shuffle_down") is None and seen.cost(costs.Asked(costs.REDUCE), "shared_memory") is None
     assert not [sentence for finding in costs.FINDINGS if (sentence := finding(seen))]
 
@@ -85,7 +84,7 @@ def test_the_page(study, repository, run):
 def test_without_such_rows_there_is_no_page(repository, small, rendered):
     folder = rendered(small)
     assert not list(folder.glob("costs*")) and "Costs:" not in (folder / "index.md").read_text()
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     assert {claims.answer(claim, machine).verdict for claim in claims.COSTS} == {claims.UNMEASURED}
 
 

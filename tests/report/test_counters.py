@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import synthetic
+from conftest import page_of
 
-from rungs_report import cli, counters, data, gains, topics
-from rungs_report.page import Page
+from rungs_report import cli, counters, data, gains
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = Path(__file__).resolve().parent / "counters"
@@ -189,12 +189,6 @@ def write(repository: Path, entries: list[dict[str, Any]], **changes: Any) -> No
     path.write_text(json.dumps({**head, "entries": entries, **changes}))
 
 
-def read(repository: Path, made: dict[str, Any]) -> Page:
-    synthetic.write(repository / "report/data", made)
-    machine = data.read(repository / "report/data").machines[0]
-    return Page(machine, repository, {}, topics.of(machine), None, [])
-
-
 def row_of(lines: list[str], column: str, start: str) -> dict[str, str]:
     """Of the table that has such a column the row that begins so, by its columns."""
     begin = next(number for number, line in enumerate(lines) if column in line and line.startswith("|"))
@@ -205,7 +199,7 @@ def row_of(lines: list[str], column: str, start: str) -> dict[str, str]:
 
 def test_counters_stand_beside_the_gain(repository, small):
     write(repository, [entry("last_block", counted({"first": (9000, 50.0), "second": (12000, 80.5)}))])
-    page = read(repository, small)
+    page = page_of(repository, small)
     lines = gains.contents(page)
     told = row_of(lines, "its idea", "last_block")
     assert [told[name.lstrip(">")] for name in counters.HEADERS] == ["67.4 %", "–", "long_scoreboard 40.0 %", "2,000"], "both kernels, by their time"
@@ -214,7 +208,7 @@ def test_counters_stand_beside_the_gain(repository, small):
 
 
 def test_without_counters_there_are_no_columns(repository, small):
-    lines = "\n".join(gains.contents(read(repository, small)))
+    lines = "\n".join(gains.contents(page_of(repository, small)))
     assert "DRAM busy" not in lines and "Nsight" not in lines and "warps that fit" not in lines
 
 
@@ -222,7 +216,7 @@ def test_what_the_launch_takes_stands_beside_the_gain(repository, small):
     for row in small["rows"]:
         if row["rung"] == "last_block":
             row |= {"registers": 40, "shared_bytes": 0, "occupancy": 0.75}
-    page = read(repository, small)
+    page = page_of(repository, small)
     lines = gains.contents(page)
     told = row_of(lines, "its idea", "last_block")
     assert [told[name] for name in ("warps that fit", "registers a thread", "shared memory a block", "instructions in the code")] == ["75.0 %", "40", "0 B", "–"]
@@ -244,7 +238,7 @@ def spread_over_a_cluster(repository: Path, made: dict[str, Any]) -> str:
             entry("cub_device_histogram", counted({"k": (10_000, 60.0)}), "library_baselines", "baselines", **bins),
         ],
     )
-    return "\n".join(counters.spread_bins(read(repository, made)))
+    return "\n".join(counters.spread_bins(page_of(repository, made)))
 
 
 def test_why_spread_bins_lose(repository, small):

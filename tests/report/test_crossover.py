@@ -2,8 +2,9 @@
 
 import pytest
 import synthetic
+from conftest import machine_of
 
-from rungs_report import crossover, data
+from rungs_report import crossover
 
 LAUNCHED = {  # blocks, cluster_blocks, cooperative, kernels
     "one_block": (1, 1, False, 1),
@@ -38,8 +39,7 @@ def machine(repository):
         cell(made, 1024 * KI, 90.0, 12.0, 6.5, **about)
     launched(made)
     synthetic.write_sources(repository)
-    synthetic.write(repository / "report/data", made)
-    return data.read(repository / "report/data").machines[0]
+    return machine_of(repository, made)
 
 
 def test_designs_are_read_from_the_launch(machine):
@@ -81,7 +81,7 @@ def test_atomics_tell_what_a_counter_elsewhere_costs(repository):
     about = {"input_type": "u32", "accumulator_type": "u32", "output_type": "u32", "shape": "addresses=4096"}
     synthetic.add_cell(made, 1 << 24, times, operation="atomics", ladder="atomics", **about)
     synthetic.write(repository / "report/data", made)
-    (line, _) = crossover.atomics_by_place(data.read(repository / "report/data").machines[0])
+    (line, _) = crossover.atomics_by_place(machine_of(repository))
     assert "839 G" in line and "52.4 G" in line and "35.0 G" in line and "16.0x as much in a cluster and 24.0x as much in memory" in line
 
 

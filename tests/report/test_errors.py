@@ -7,6 +7,7 @@ import struct
 
 import pytest
 import synthetic
+from conftest import machine_of
 from rungs_report import claims, data, errors
 from synthetic import section
 
@@ -192,7 +193,7 @@ def test_a_study_without_dot_products_says_nothing_of_them(repository, written):
     assert "Dot products" not in plain
     made["dots"] = {"kinds": [], "ways": []}
     assert written(made) == plain
-    assert not any(claim in claims.of(data.read(repository / "report/data").machines[0])["accuracy"] for claim in claims.ACCURACY_OF_DOTS)
+    assert not any(claim in claims.of(machine_of(repository))["accuracy"] for claim in claims.ACCURACY_OF_DOTS)
 
 
 def test_dot_products_alone(written):
@@ -204,7 +205,7 @@ def test_dot_products_alone(written):
 
 def test_claims_of_dot_products(repository, written):
     written(with_dots(study()))
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     stray, near, tree, order = (claims.answer(claim, machine) for claim in claims.ACCURACY_OF_DOTS)
     assert stray.measured.endswith("of the dot product of uniform pairs, and 3 different results in 100 calls")
     assert near.verdict == claims.HOLDS and near.measured.startswith("4.8e-07 of the dot product"), "2^-11 of 1024"
@@ -215,7 +216,7 @@ def test_claims_of_dot_products(repository, written):
 
 def test_claims(repository, written):
     written(study())
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     double, kahan, neumaier, stray, tree, own, near, times = (claims.answer(claim, machine) for claim in claims.ACCURACY)
     assert {each.verdict for each in (double, kahan, neumaier, tree, own, near)} == {claims.HOLDS}
     assert "kahan 0.40 and 0.30 ulp, right on 2 of 3 kinds; plain 2.5 and 1.5 ulp, right on 0 of 3 kinds" in kahan.measured
@@ -245,7 +246,7 @@ def test_a_broken_file_is_told_and_the_other_pages_stand(repository, run, small)
 def test_without_a_study_nothing_is_said(repository, small, rendered):
     folder = rendered(small)
     assert not (folder / "accuracy.md").exists() and "## Accuracy" not in (folder / "claims.md").read_text()
-    assert not errors.measured(data.read(repository / "report/data").machines[0])
+    assert not errors.measured(machine_of(repository))
 
 
 def test_instructions_are_those_of_the_block_that_adds():

@@ -4,18 +4,13 @@ import re
 
 import pytest
 import synthetic
-from conftest import add_small_histograms
-from rungs_report import claims, compare, data, histograms
+from conftest import add_small_histograms, machine_of
+from rungs_report import claims, compare, histograms
 from rungs_report.data import Cell
 
 BYTES = claims.BYTE_COUNTS._replace(items=1 << 24)
 COUNTED = {"operation": "histogram_even", "operator": "", "accumulator_type": "u32", "output_type": "u32", "error": 0}
 OURS = ("global_atomics", "grid_stride", "warp_private", "overlapped_clear", "bin_ranges")
-
-
-def machine(repository, made):
-    synthetic.write(repository / "report/data", made)
-    return data.read(repository / "report/data").machines[0]
 
 
 def page_of(repository):
@@ -43,9 +38,8 @@ def cell(made, times, items=1 << 24, input_type="i32", bins=256, distribution="u
 # ---- what a library cannot count
 
 
-def test_a_library_that_fails_is_told_and_no_win(repository, run, little, whole_page):
-    synthetic.write(repository / "report/data", little)
-    code, out, err = run()
+def test_a_library_that_fails_is_told_and_no_win(repository, little, whole_page, run_of):
+    code, out, err = run_of(little)
     assert (code, err) == (0, "") and "+ 1 where a library was wrong or refused + 0 rows refused" in out
     page = page_of(repository)
     told = section(page, "What CUB refuses or gets wrong")
@@ -69,11 +63,10 @@ def test_a_library_that_fails_is_told_and_no_win(repository, run, little, whole_
         {"rung": "nobody"},
     ],
 )
-def test_any_other_failure_is_refused(repository, run, little, change):
+def test_any_other_failure_is_refused(little, change, run_of):
     (fault,) = (row for row in little["rows"] if row.get("fault"))
     fault |= change
-    synthetic.write(repository / "report/data", little)
-    code, out, err = run()
+    code, out, err = run_of(little)
     assert code == 1 and "was not verified" in err and "wrong or refused" not in out and "+ 1 rows refused" in out
 
 
@@ -99,7 +92,7 @@ def test_the_recommended_rung_is_the_one_with_the_best_worst_case(repository):
     cell(made, {"grid_stride": 10.0, "warp_private": 18.0, "overlapped_clear": 12.0, "cub_device_histogram": 20.0})
     in_one = {"grid_stride": 80.0, "warp_private": 20.0, "overlapped_clear": 25.0, "cub_device_histogram": 40.0}
     cell(made, in_one, distribution="constant")
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     (found,) = histograms.choices(seen)
     assert found.variant.rung == "overlapped_clear" and found.worst.value == pytest.approx(1.6)
     assert found.times == {"uniform": 12.0, "constant": 25.0} and compare.spread(found.times) == pytest.approx(25 / 12)
@@ -111,7 +104,7 @@ def test_a_rung_that_lacks_a_distribution_is_not_recommended(repository):
     made = synthetic.document()
     cell(made, {"grid_stride": 5.0, "overlapped_clear": 12.0, "cub_device_histogram": 20.0})
     cell(made, {"overlapped_clear": 25.0, "cub_device_histogram": 40.0}, distribution="zipf")
-    (found,) = histograms.choices(machine(repository, made))
+    (found,) = histograms.choices(machine_of(repository, made))
     assert found.variant.rung == "overlapped_clear"
 
 
@@ -119,7 +112,7 @@ def test_without_cub_the_longest_time_decides(repository):
     made = synthetic.document()
     cell(made, {"grid_stride": 5.0, "overlapped_clear": 12.0}, bins=1 << 20)
     cell(made, {"grid_stride": 30.0, "overlapped_clear": 25.0}, bins=1 << 20, distribution="zipf")
-    (found,) = histograms.choices(machine(repository, made))
+    (found,) = histograms.choices(machine_of(repository, made))
     assert found.variant.rung == "overlapped_clear" and found.worst is None and found.cub == {}
 
 
@@ -164,17 +157,14 @@ def test_the_ladder_has_both_distributions(repository, run, little, whole_page):
     assert re.search(r"\| `grid_stride` +\| the synthetic idea of grid stride +\| `global_atomics` +\| +30.0 µs \|[^|]+\| 10.0x \|.*\| +45.0 µs \|[^|]+\| 22.5x \|", told)
 
 
-def test_pages_without_histograms_leave_them_out(repository, run):
-    synthetic.write(repository / "report/data", synthetic.full(topics=("reductions",), sizes=(1 << 20, 1 << 24)))
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
+def test_pages_without_histograms_leave_them_out(repository, rendered):
+    rendered(synthetic.full(topics=("reductions",), sizes=(1 << 20, 1 << 24)))
     assert not list((repository / "report/synthetic-gpu").rglob("histograms*"))
     assert "No histograms were measured" in (repository / "report/synthetic-gpu/claims.md").read_text()
 
 
-def test_a_machine_without_a_gpu_shows_its_histograms(repository, run):
-    synthetic.write(repository / "report/data", synthetic.host_only())
-    assert run()[0] == 0
+def test_a_machine_without_a_gpu_shows_its_histograms(repository, rendered):
+    rendered(synthetic.host_only())
     page = (repository / "report/synthetic-cpu/histograms.md").read_text()
     assert "`host_serial_histogram`" in page and "no usable GPU" in page and "over CUB" not in page
 
@@ -195,7 +185,7 @@ def test_d8_with_the_texts_own_times(repository):
     made = synthetic.document()
     cell(made, {rung: 1000 * time for rung, time in claims.CLASSIC_HISTOGRAMS.items()})
     cell(made, {"global_atomics": 9000.0, "grid_stride": 100.0, "cub_device_histogram": 100.0}, distribution="constant")
-    order, *gains, contended = answered(machine(repository, made), "D8")
+    order, *gains, contended = answered(machine_of(repository, made), "D8")
     assert order.verdict == claims.HOLDS and order.measured == "1.82 ms, 280 µs, 190 µs and 160 µs at 16 Mi"
     assert [gain.ratio_of_ratios for gain in gains] == pytest.approx([1.0] * 4) and {g.verdict for g in gains} == {claims.HOLDS}
     figures = [claim.figure for claim in claims.HISTOGRAMS if claim.identity == "D8"][1:5]
@@ -209,7 +199,7 @@ def test_c4_and_c5(repository):
     cell(made, {"overlapped_clear": 20.0, "bin_ranges": 50.0, "cub_device_histogram": 100.0}, bins=4096)
     cell(made, {"overlapped_clear": 20.0, "bin_ranges": 50.0, "cub_device_histogram": 100.0}, bins=16384)
     cell(made, {"bin_ranges": 60.0, "cub_device_histogram": 100.0}, bins=65536)
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     bytes_, integers = answered(seen, "C4")
     assert bytes_ == claims.Answer("35.0x at 16 Mi", claims.HOLDS, 1.0) and integers.verdict == claims.UNMEASURED
     fits, several, many = answered(seen, "C5")
@@ -222,7 +212,7 @@ def test_negative_samples_are_told_with_the_rows_that_were_checked(repository):
     (claim,) = (claim for claim in claims.PITFALLS if "remainder" in claim.says)
     made = synthetic.document()
     cell(made, {"overlapped_clear": 10.0}, input_type="i8")
-    assert "1 row of i8 and i16" in claims.answer(claim, machine(repository, made)).measured
+    assert "1 row of i8 and i16" in claims.answer(claim, machine_of(repository, made)).measured
 
 
 def test_what_one_cluster_has_no_room_for_is_the_time_of_global_atomics(repository):
@@ -231,7 +221,7 @@ def test_what_one_cluster_has_no_room_for_is_the_time_of_global_atomics(reposito
     about = COUNTED | {"input_type": "i32"}
     for bins, own in ((4096, {}), (65536, {}), (1 << 20, {("handwritten", "global_atomics"): 8.1})):
         synthetic.add_cell(made, 1 << 14, {("cluster", "one_cluster"): 8.0} | own, **about, shape=f"bins={bins}")
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     told = [(row.cell.sizes["bins"], row.variant.rung, row.values["rung"], row.median_us) for row in seen.runs[0].rows]
     assert sorted(told) == [
         (4096, "one_cluster", "one_cluster", 8.0), (65536, "global_atomics", "global_atomics", 8.0), (1 << 20, "global_atomics", "global_atomics", 8.1)

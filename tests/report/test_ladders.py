@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 import synthetic
-from rungs_report import claims, data
+from conftest import machine_of
+from rungs_report import claims
 from synthetic import section
 
 FLOOR = synthetic.FLOOR
@@ -37,7 +38,7 @@ def folder(rendered):
 def answers(folder, repository):
     def call(add, asked):
         assert f"## {add.__name__.removeprefix('add_').capitalize()}" in (folder(add) / "claims.md").read_text()
-        machine = data.read(repository / "report/data").machines[0]
+        machine = machine_of(repository)
         return [claims.answer(claim, machine) for claim in asked]
 
     return call

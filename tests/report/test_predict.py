@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
+from conftest import machine_of
 
 from rungs_report import data, pages, predict, tune
 
@@ -57,7 +58,7 @@ def test_rows_for_older_chips_name_what_runs_there(repository: Path) -> None:
     for items in SIZES:
         made["rows"].append(synthetic.row(made, "cluster", tune.CLUSTER, items, 2.0))
     synthetic.write(repository / "report/data", made)
-    (large,) = data.read(repository / "report/data").machines
+    large = machine_of(repository)
     tables = predict.tables(large)
     older, every = predict.points(large, older=True), predict.points(large)
     assert predict.asked(tables, every, 90)["reductions"].values == pytest.approx([1.0] * len(SIZES))

@@ -5,20 +5,14 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import accuracy, answers, charts, choose, claims, compare, data, gains, limits, topics
+from conftest import page_of
+from rungs_report import accuracy, answers, choose, claims, compare, gains, limits
 from rungs_report.data import Cell, Variant
-from rungs_report.page import Page, slug
+from rungs_report.page import slug
 
 SUM = claims.SUM
 ONE, TICKET, STRIDE, LAST = (Variant("handwritten", "reductions", name) for name in ("one_block", "early_ticket", "vector_loads", "last_block"))
 MI = 1 << 20
-
-
-def page_of(repository, *documents):
-    for made in documents:
-        synthetic.write(repository / "report/data", made)
-    machine = data.read(repository / "report/data").machines[0]
-    return Page(machine, repository, charts.styles([machine]), topics.of(machine), None, [])
 
 
 def sweep(times, mode="cold", **about):
@@ -351,11 +345,8 @@ def test_accuracy_has_its_price(repository):
 # ---- the front page
 
 
-def test_every_question_is_on_the_front_page(repository, run, whole_page):
-    synthetic.write(repository / "report/data", synthetic.full())
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
-    folder = repository / "report/synthetic-gpu"
+def test_every_question_is_on_the_front_page(whole_page, rendered):
+    folder = rendered(synthetic.full())
     front = (folder / "index.md").read_text()
     head = front[: front.index("**f32 sum")]
     for question in ("Which variant", "How far from the limit", "What did each rung gain", "Where does CUB win", "How accurate", "Is this chip", "Did the texts"):
@@ -372,9 +363,8 @@ def test_every_question_is_on_the_front_page(repository, run, whole_page):
     assert all(f'<a id="{anchor}"></a>' in tables for anchor in links)
 
 
-def test_where_cub_wins_is_said_on_the_front_page(repository, run):
-    synthetic.write(repository / "report/data", sweep({"early_ticket": (9.0,) * 4, "cub_device_reduce": (5.0,) * 4}))
-    assert run()[0] == 0
+def test_where_cub_wins_is_said_on_the_front_page(repository, rendered):
+    rendered(sweep({"early_ticket": (9.0,) * 4, "cub_device_reduce": (5.0,) * 4}))
     front = (repository / "report/synthetic-gpu/index.md").read_text()
     assert "CUB wins 4 of 4" in front and "CUB wins:\n\n| problem" in front and "1 Ki, 1 Mi, 16 Mi, 256 Mi" in front
     assert "Against the best rung of any workspace CUB wins nowhere" not in front

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import conftest
 import synthetic
-from rungs_report import charts, claims, compare, data, gains, reasons, topics
+from rungs_report import claims, compare, data, gains, reasons
 from rungs_report.data import Variant
 from rungs_report.page import Page
 from test_counters import counted, entry, write
@@ -73,9 +74,7 @@ def test_the_opening_comment_ends_where_the_code_begins(tmp_path: Path) -> None:
 
 def page_of(repository: Path, made: dict[str, Any]) -> Page:
     synthetic.write_sources(repository)
-    synthetic.write(repository / "report/data", made)
-    machine = data.read(repository / "report/data").machines[0]
-    return Page(machine, repository, charts.styles([machine]), topics.of(machine), None, [])
+    return conftest.page_of(repository, made)
 
 
 def say(page: Page, variant: Variant, comment: str) -> None:

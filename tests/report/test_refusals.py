@@ -85,24 +85,22 @@ def test_broken_file(repository, run, small, name):
 
 
 @pytest.mark.parametrize("name", BROKEN_DOCUMENTS)
-def test_broken_document(repository, run, small, name):
+def test_broken_document(repository, run, small, name, run_of):
     spoil, reason = BROKEN_DOCUMENTS[name]
     file = small["run"]
     spoil(small)
-    synthetic.write(repository / "report/data", small, synthetic.GPU, file)
-    code, _, err = run()
+    code, _, err = run_of(small, synthetic.GPU, file)
     assert code == 1
     assert f"synthetic-gpu/{file}.json" in err and reason in err
     assert not (repository / "report/synthetic-gpu").exists()
 
 
 @pytest.mark.parametrize("name", BROKEN_ROWS)
-def test_broken_row(repository, run, small, name):
+def test_broken_row(repository, run, small, name, run_of):
     fields, reason = BROKEN_ROWS[name]
     target = next(row for row in small["rows"] if row["rung"] == "last_block")
     target.update(fields)
-    synthetic.write(repository / "report/data", small)
-    code, out, err = run()
+    code, out, err = run_of(small)
     assert code == 1 and reason in err and small["run"] in err
     assert "3 rows in = 2 rows out + 0 twins of CUB + 1 rows refused" in out
     page = (repository / "report/synthetic-gpu/index.md").read_text()
@@ -111,33 +109,29 @@ def test_broken_row(repository, run, small, name):
     assert "last_block" not in (repository / "report/site/synthetic-gpu/results.csv").read_text()
 
 
-def test_missing_column(repository, run, small):
+def test_missing_column(small, run_of):
     del small["rows"][0]["kernels"]
-    synthetic.write(repository / "report/data", small)
-    code, out, err = run()
+    code, out, err = run_of(small)
     assert code == 1 and "lacks the column kernels" in err and "2 rows out" in out
 
 
-def test_duplicated_rows_are_all_refused(repository, run, small):
+def test_duplicated_rows_are_all_refused(small, run_of):
     small["rows"].append({**small["rows"][0], "median_us": 25.0, "low_us": 24.9, "high_us": 30.1, "gb_per_s": None})
-    synthetic.write(repository / "report/data", small)
-    code, out, err = run()
+    code, out, err = run_of(small)
     assert code == 1 and "duplicated" in err
     assert "4 rows in = 2 rows out + 0 twins of CUB + 2 rows refused" in out
 
 
-def test_twins_are_no_rows_of_the_csv(repository, run, small):
+def test_twins_are_no_rows_of_the_csv(small, run_of):
     small["rows"].append({**small["rows"][-1], "twin": True})
-    synthetic.write(repository / "report/data", small)
-    code, out, _ = run()
+    code, out, _ = run_of(small)
     assert code == 0 and "4 rows in = 3 rows out + 1 twins of CUB + 0 rows refused" in out
 
 
-def test_shared_run_ids(repository, run, small):
+def test_shared_run_ids(repository, run, small, run_of):
     synthetic.write(repository / "report/data", small)
     other = json.loads(json.dumps(small).replace(synthetic.GPU, "synthetic-other"))
-    synthetic.write(repository / "report/data", other)
-    code, out, err = run()
+    code, out, err = run_of(other)
     assert code == 1 and err.count("shares its run id") == 2
     assert "6 rows in = 0 rows out + 0 twins of CUB + 6 rows refused" in out
 
@@ -150,9 +144,8 @@ def test_a_sound_file_beside_a_broken_one(repository, run, small):
     assert "broken.json" in (repository / "report/synthetic-gpu/index.md").read_text()
 
 
-def test_files_outside_a_folder_are_refused(repository, run, small):
-    synthetic.write(repository / "report/data", small, ".")
-    code, _, err = run()
+def test_files_outside_a_folder_are_refused(small, run_of):
+    code, _, err = run_of(small, ".")
     assert code == 1 and "lies in the folder of" in err
 
 
@@ -169,7 +162,7 @@ def test_a_packed_file_is_read_like_any(repository, run, small):
     assert {page.name: page.read_text() for page in folder.glob("*.md")} == plain
 
 
-def test_a_packed_file_is_refused_like_any(repository, run, small):
+def test_a_packed_file_is_refused_like_any(repository, run, small, run_of):
     file = small["run"]
     packed = synthetic.pack(synthetic.write(repository / "report/data", small, name="other"))
     code, _, err = run()
@@ -182,13 +175,12 @@ def test_a_packed_file_is_refused_like_any(repository, run, small):
     assert code == 1 and "is not gzip" in err
     packed.unlink()
     synthetic.pack(synthetic.write(repository / "report/data", small))
-    synthetic.write(repository / "report/data", small)
-    code, out, err = run()
+    code, out, err = run_of(small)
     assert code == 1 and err.count("shares its run id") == 2 and "0 rows out" in out
 
 
 @pytest.mark.parametrize("outcome", ["pending", "stale", "failed"])
-def test_records_that_have_not_passed(repository, run, small, outcome):
+def test_records_that_have_not_passed(repository, small, outcome, run_of):
     (repository / "tests").mkdir()
     records = [
         {
@@ -211,17 +203,15 @@ def test_records_that_have_not_passed(repository, run, small, outcome):
         "nonsense",
     ]
     (repository / "tests/gpu_record.json").write_text(json.dumps({"records": records}))
-    synthetic.write(repository / "report/data", small)
-    code, out, err = run()
+    code, out, err = run_of(small)
     assert code == 0, "work in progress is no fault"
     assert f"GPU record is {outcome}" in err and "2 rows out" in out and "1 rows refused" in out
 
 
-def test_unreadable_record(repository, run, small):
+def test_unreadable_record(repository, small, run_of):
     (repository / "tests").mkdir()
     (repository / "tests/gpu_record.json").write_text("{")
-    synthetic.write(repository / "report/data", small)
-    code, _, err = run()
+    code, _, err = run_of(small)
     assert code == 1 and "tests/gpu_record.json" in err
 
 
@@ -235,10 +225,9 @@ def test_columns_are_the_schemas():
     assert named == list(data.COLUMNS)
 
 
-def test_a_run_in_which_everything_was_skipped(repository, run, small):
+def test_a_run_in_which_everything_was_skipped(small, run_of):
     """Told, but no fault: a filter for device cases on a machine without a GPU ends so."""
     small["rows"] = []
     small["skipped"] = [{"rung": "warp_shuffle", "reason": "no usable GPU"}]
-    synthetic.write(repository / "report/data", small)
-    code, out, err = run()
+    code, out, err = run_of(small)
     assert code == 0 and "every case was skipped" in err and "0 rows in = 0 rows out" in out

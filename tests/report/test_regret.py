@@ -2,7 +2,7 @@
 
 import pytest
 import synthetic
-from conftest import add_small_cell
+from conftest import add_small_cell, machine_of
 
 from rungs_report import cli, data, histograms, regret, tune
 
@@ -62,7 +62,7 @@ def suite(repository, small):
 
 
 def machine(repository):
-    (found,) = data.read(repository / "report/data").machines
+    found = machine_of(repository)
     return found
 
 
@@ -97,6 +97,7 @@ def test_a_point_slower_than_cub_is_listed_by_name(repository, suite, run):
     assert "15.2 % behind the fastest in the geometric mean over 3 points, which is not under the 3 %" in told
     assert "slower than CUB beyond the noise floor at 1 of 3 points" in told
     assert "66.7 %" in told  # of the points lie within the noise
+    assert "Points more than 3 % and the noise floor behind the best: 1." in told
     assert "[How far from the best is what the front door chooses?](#how-far-the-front-door-is-from-the-best)" in page(repository, "index")
     assert "15.2 % behind" in page(repository, "index")
 
@@ -203,9 +204,8 @@ def test_a_grid_without_a_run_of_the_suite_waits(repository, run):
     assert code == 0 and "no run of the suite on that GPU lies beside it" in err
 
 
-def test_an_unknown_grid_is_refused(repository, suite, run):
-    synthetic.write(repository / "report/data", grid("everything"))
-    code, _, err = run()
+def test_an_unknown_grid_is_refused(suite, run_of):
+    code, _, err = run_of(grid("everything"))
     assert code == 1 and "context.grid 'everything'" in err
 
 

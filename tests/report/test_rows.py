@@ -4,7 +4,8 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import claims, data, rows
+from conftest import machine_of
+from rungs_report import claims, rows
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_another_shape_has_no_ladder_of_the_texts(page):
 
 def test_claims_with_the_texts_own_times(repository, page):
     page()
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     order, gained, alike, *wrong = (claims.answer(claim, machine) for claim in claims.ROWS if claim.identity in ("E1", "E2"))
     assert order.measured == "454 µs, 415 µs and 414 µs at 128 Mi" and order.verdict == claims.HOLDS
     assert gained.ratio_of_ratios == pytest.approx(1) and alike.ratio_of_ratios == pytest.approx(1)
@@ -48,7 +49,7 @@ def test_claims_with_the_texts_own_times(repository, page):
 def test_without_rows_nothing_is_said_of_them(repository, small, rendered):
     folder = rendered(small)
     assert not (folder / "rows.md").exists() and "## Rows" not in (folder / "claims.md").read_text()
-    assert not rows.measured(data.read(repository / "report/data").machines[0])
+    assert not rows.measured(machine_of(repository))
 
 
 def test_norms(rendered):

@@ -99,14 +99,12 @@ def test_a_time_may_be_null_where_nothing_was_verified(small):
     assert schema.row_fault(row | {"verified": "yes"}) and not PLAIN.is_valid({**small, "rows": [row | {"verified": "yes"}]})
 
 
-def test_energy_and_later_parts_may_be_there(repository, run, small):
+def test_energy_and_later_parts_may_be_there(small, rendered, run_of):
     """What --energy and --resume add; files without it are read as before."""
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
+    rendered(small)
     small["rows"][0]["energy_uj"] = 41.5
     small["context"]["resumed"] = ["2030-01-02T050000Z"]
-    synthetic.write(repository / "report/data", small)
-    code, out, err = run()
+    code, out, err = run_of(small)
     assert (code, err) == (0, "") and "3 rows out" in out and "0 changed" in out and PLAIN.is_valid(small)
     small["context"]["resumed"] = "later"
     assert schema.fault(small, "results") and not PLAIN.is_valid(small)

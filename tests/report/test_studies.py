@@ -63,7 +63,7 @@ CASES = [(name, how) for name in STUDIES for how in BROKEN] + list(OWN)
 
 
 @pytest.mark.parametrize(("name", "how"), CASES, ids=map(" ".join, CASES))
-def test_a_file_in_doubt_is_neither_installed_nor_read(repository, run, install, small, capsys, name, how):
+def test_a_file_in_doubt_is_neither_installed_nor_read(repository, install, small, capsys, name, how, run_of):
     sound, another, cell, result, *_ = STUDIES[name]
     change, says = OWN.get((name, how)) or BROKEN[how]
     says = says.format(cell=cell, result=result, schema=sound["schema"])
@@ -73,8 +73,7 @@ def test_a_file_in_doubt_is_neither_installed_nor_read(repository, run, install,
     assert says in capsys.readouterr().err
     assert not (repository / "report/data/synthetic-gpu").exists(), "nor is the sound one beside it"
     synthetic.write(repository / "report/data", small)
-    synthetic.write(repository / "report/data", made, folder=synthetic.GPU, name=f"{name}_x")
-    code, _, told = run()
+    code, _, told = run_of(made, folder=synthetic.GPU, name=f"{name}_x")
     assert code == 1 and says in told
     assert not (repository / f"report/synthetic-gpu/{name}.md").exists()
 

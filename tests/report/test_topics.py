@@ -5,17 +5,12 @@ import time
 
 import pytest
 import synthetic
-from conftest import add_small_cell, add_small_scans
-from rungs_report import claims, compare, data, topics
+from conftest import add_small_cell, add_small_scans, machine_of
+from rungs_report import claims, compare, topics
 from rungs_report.data import Variant
 
 SUM, SCAN = (problem._replace(items=1 << 24) for problem in (claims.SUM, claims.SCAN))
 SIZES = [1 << exponent for exponent in range(10, 31)] + [1000, 100_000, 10_000_019, (1 << 24) + 1]
-
-
-def machine(repository, document):
-    synthetic.write(repository / "report/data", document)
-    return data.read(repository / "report/data").machines[0]
 
 
 def folder(repository):
@@ -34,7 +29,7 @@ def both():
 
 
 def test_a_name_on_two_ladders_is_two_variants(repository):
-    seen = machine(repository, both())
+    seen = machine_of(repository, both())
     assert compare.contenders(seen, SUM)[0] == Variant("handwritten", "reductions", "warp_shuffle")
     scan = Variant("handwritten", "scans", "warp_shuffle")
     assert scan in compare.contenders(seen, SCAN)
@@ -55,19 +50,16 @@ def test_each_page_tells_of_its_own(rendered):
     assert "cub_device_reduce" not in scans and "cub_device_scan" not in reductions
 
 
-def test_a_row_that_two_ladders_could_have_had_is_refused(repository, run):
+def test_a_row_that_two_ladders_could_have_had_is_refused(rendered, run_of):
     made = both()
     row = next(row for row in made["rows"] if row["rung"] == "warp_shuffle")
     row["operation"] = "histogram_even"
-    synthetic.write(repository / "report/data", made)
-    code, _, err = run()
+    code, _, err = run_of(made)
     assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder" in err
     row["ladder"] = "scans"
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     made["variants"].append(synthetic.variant("handwritten", "scans_of_rows", "warp_shuffle", 1))
-    synthetic.write(repository / "report/data", made)
-    code, out, err = run()
+    code, out, err = run_of(made)
     assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder (4 rows, first rows[3])" in err
 
 
@@ -140,10 +132,10 @@ def test_an_operation_nobody_has_heard_of_has_its_page(repository, rendered):
         shape="rows=4096 columns=4096",
     )
     assert "f32 row sum sum, rows=4096 columns=4096, cold" in (rendered(made) / "rows.md").read_text()
-    assert [topic.name for topic in topics.of(data.read(repository / "report/data").machines[0])] == ["reductions", "scans", "rows"]
+    assert [topic.name for topic in topics.of(machine_of(repository))] == ["reductions", "scans", "rows"]
 
 
-def test_sizes_may_lack_modes(repository, run):
+def test_sizes_may_lack_modes(repository, rendered):
     """Cold at three sizes, in a graph at one of them, warm at another, exclusive at a third."""
     made = synthetic.document()
     for items in (1 << 10, 1 << 20, 1 << 24):
@@ -154,16 +146,14 @@ def test_sizes_may_lack_modes(repository, run):
     scans = {("handwritten", "look_back"): 9.0, ("library_baselines", "cub_device_scan"): 10.0}
     synthetic.add_cell(made, 1 << 10, scans, operation="inclusive_scan")
     synthetic.add_cell(made, 1 << 24, scans, operation="exclusive_scan")
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     page = (folder(repository) / "reductions.md").read_text()
     graph = page[page.index("### graph") :]
     assert "| problem        |  1 Ki |" in graph and "16 Mi" not in graph
     beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
     assert re.search(r"\| +1 Ki \| .*1.11x \| +– \| +– \| +– +\| +– \|", beside), "no size in common: all are shown"
     synthetic.add_cell(made, 1 << 24, scans, operation="inclusive_scan")
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
     assert "| 16 Mi |" in beside and "| 1 Ki |" not in beside and "–" not in beside.split("Every rung")[0]
 
@@ -173,7 +163,7 @@ def test_cold_heads_a_topic_even_where_another_mode_has_more(repository):
     for items in SIZES:
         ours = {("handwritten", rung): 10.0 for rung in synthetic.SCANS} | {("library_baselines", "cub_device_scan"): 9.0}
         synthetic.add_cell(made, items, ours, operation="inclusive_scan", mode="graph")
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     (_, scans) = topics.of(seen)
     assert compare.main_problem(seen, scans) == claims.SCAN
 
@@ -245,7 +235,7 @@ def answered(seen, identity):
 
 def test_d9_with_the_texts_own_times(repository):
     """The text's milliseconds agree with the text, though the reduction of the same name is faster than any scan."""
-    seen = machine(repository, classic({rung: 100 * time for rung, time in claims.CLASSIC_SCANS.items()}))
+    seen = machine_of(repository, classic({rung: 100 * time for rung, time in claims.CLASSIC_SCANS.items()}))
     order, *gains = answered(seen, "D9")[:5]
     assert order.verdict == claims.HOLDS and order.measured == "245 µs, 82.0 µs, 51.0 µs and 38.0 µs at 16 Mi"
     assert [gain.ratio_of_ratios for gain in gains] == pytest.approx([1.0] * 4)
@@ -255,7 +245,7 @@ def test_d9_with_the_texts_own_times(repository):
 
 
 def test_d9_out_of_order(repository):
-    seen = machine(repository, classic({"hillis_steele": 50.0, "blelloch": 60.0, "warp_shuffle": 40.0, "cub_device_scan": 20.0}))
+    seen = machine_of(repository, classic({"hillis_steele": 50.0, "blelloch": 60.0, "warp_shuffle": 40.0, "cub_device_scan": 20.0}))
     order, first, *_ = answered(seen, "D9")
     assert order.verdict == claims.FAILS and first.verdict == claims.FAILS
     assert first.ratio_of_ratios == pytest.approx(50 / 60 / (2.45 / 0.82))
@@ -263,7 +253,7 @@ def test_d9_out_of_order(repository):
 
 @pytest.mark.parametrize(("best", "verdict"), [(20.0, claims.FAILS), (60.0, claims.HOLDS)])
 def test_c8_counts_scans_alone(repository, best, verdict):
-    seen = machine(repository, classic({"warp_shuffle": 90.0, "bulk_pipeline": best, "cub_device_scan": 40.0}))
+    seen = machine_of(repository, classic({"warp_shuffle": 90.0, "bulk_pipeline": best, "cub_device_scan": 40.0}))
     whole, rung = answered(seen, "C8")
     assert whole.measured.startswith("of 1 problem CUB wins") and whole.verdict == verdict
     assert rung.measured == "warp_shuffle runs at 0.44x of CUB's speed at 16 Mi" and rung.verdict == claims.HOLDS
@@ -271,7 +261,7 @@ def test_c8_counts_scans_alone(repository, best, verdict):
 
 def test_the_offset_is_told_with_the_rows_that_were_checked(repository):
     told = [claim for claim in claims.PITFALLS if "offsets" in claim.says]
-    (answer,) = (claims.answer(claim, machine(repository, both())) for claim in told)
+    (answer,) = (claims.answer(claim, machine_of(repository, both())) for claim in told)
     assert "all 18 rows of scans, up to 16 Mi items" in answer.measured and answer.verdict == claims.HOLDS
 
 
@@ -307,8 +297,7 @@ def test_a_run_built_with_few_rungs_leaves_the_ladder_in_order(repository):
     dropped = next(v["rung"] for v in ladder if v["rung"] not in measured)
     fewer["variants"] = [v for v in fewer["variants"] if v["rung"] != dropped]
     synthetic.write(repository / "report/data", whole)
-    synthetic.write(repository / "report/data", fewer)
-    seen = data.read(repository / "report/data").machines[0]
+    seen = machine_of(repository, fewer)
     assert [v.rung for v in seen.variants if v.ladder == "reductions"] == [v["rung"] for v in ladder]
 
 

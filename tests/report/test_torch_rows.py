@@ -4,7 +4,8 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import claims, data, torch_rows
+from conftest import machine_of
+from rungs_report import claims, torch_rows
 from synthetic import section
 
 
@@ -87,7 +88,7 @@ def test_the_latest_run_of_a_cell_counts(repository, run, written):
     shape = (65536, 2048)
     first = document("2026-01-02T00:00:00Z", cell("softmax", "float32", shape, 100, 200), cell("sum", "float32", shape, 100, 200))
     written(first, document("2026-01-01T00:00:00Z", cell("softmax", "float32", shape, 100, 300)))
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     assert [torch_rows.speedup(each) for each in torch_rows.cells(machine)] == [2, 2]
 
 
@@ -136,7 +137,7 @@ def moving(operation, shape, size, ours, type_name="bfloat16"):
     return cell(operation, type_name, shape, ours, 2 * ours) | {"bytes": size}
 
 
-def test_published_shares_of_peak_stand_beside_ours_of_an_h100(repository, run):
+def test_published_shares_of_peak_stand_beside_ours_of_an_h100(repository, rendered):
     made = document_of(
         "nvidia-h100",
         H100,
@@ -146,8 +147,7 @@ def test_published_shares_of_peak_stand_beside_ours_of_an_h100(repository, run):
         moving("softmax", (32768, 512), 3_350_000_000, 1000, "float32"),
         moving("softmax", (65536, 2048), 3_350_000_000, 1000),
     )
-    synthetic.write(repository / "report/data", made, name="torch")
-    assert run()[0] == 0
+    rendered(made, name="torch")
     found = section((repository / "report/nvidia-h100/torch.md").read_text(), QUACKS)
     assert re.search(r"\| Softmax, bf16 +\| 32 Ki x 256 +\| +50\.0 % \| +56\.7 % \| +0\.88x \|", found)
     assert re.search(r"\| RMSNorm, bf16 +\| 8 Ki x 256 Ki +\| +100 % \| +83\.9 % \| +1\.19x \|", found)
@@ -156,22 +156,19 @@ def test_published_shares_of_peak_stand_beside_ours_of_an_h100(repository, run):
 
 
 @pytest.mark.parametrize("name", [H200, "NVIDIA H100 PCIe", "NVIDIA H100 NVL"])
-def test_no_other_card_is_set_beside_them(repository, run, name):
-    synthetic.write(repository / "report/data", document_of("other", name, moving("softmax", (32768, 256), 3_350_000_000, 2000)), name="torch")
-    assert run()[0] == 0
+def test_no_other_card_is_set_beside_them(repository, name, rendered):
+    rendered(document_of("other", name, moving("softmax", (32768, 256), 3_350_000_000, 2000)), name="torch")
     found = section((repository / "report/other/torch.md").read_text(), QUACKS)
     assert f"These runs are of {name}, so they are not set beside them." in found and "|" not in found
 
 
-def test_none_of_their_shapes_was_measured(repository, run):
-    synthetic.write(repository / "report/data", document_of("nvidia-h100", H100, moving("softmax", (4096, 256), 1 << 20, 10)), name="torch")
-    assert run()[0] == 0
+def test_none_of_their_shapes_was_measured(repository, rendered):
+    rendered(document_of("nvidia-h100", H100, moving("softmax", (4096, 256), 1 << 20, 10)), name="torch")
     assert "None of the shapes" in section((repository / "report/nvidia-h100/torch.md").read_text(), QUACKS)
 
 
-def test_a_gpu_without_the_suite_has_this_page_alone(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
+def test_a_gpu_without_the_suite_has_this_page_alone(repository, run, small, rendered):
+    rendered(small)
     before = {path: path.read_bytes() for path in (repository / "report/synthetic-gpu").rglob("*") if path.is_file()}
     path = synthetic.write(repository / "report/data", document_of("nvidia-h100", H100, moving("softmax", (32768, 256), 1 << 20, 10)), name="torch")
     for command in ("render", "check", "site"):
@@ -194,10 +191,9 @@ def test_without_the_suite_a_file_in_doubt_is_refused_too(repository, run):
     assert not (repository / "report/nvidia-h100").exists()
 
 
-def test_nothing_verified_makes_no_page(repository, run):
+def test_nothing_verified_makes_no_page(repository, rendered):
     bad = moving("softmax", (32768, 256), 1 << 20, 10) | {"verified": False, "rungs": None}
-    synthetic.write(repository / "report/data", document_of("nvidia-h100", H100, bad), name="torch")
-    assert run()[0] == 0
+    rendered(document_of("nvidia-h100", H100, bad), name="torch")
     assert not (repository / "report/nvidia-h100").exists()
 
 
@@ -212,7 +208,7 @@ def test_claims_are_answered_from_the_runs(repository, run, written):
             cell("rms_norm", "float32", (32768, 2048), 100, 200, roof=95.0),
         )
     )
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     answers = [claims.answer(claim, machine) for claim in claims.ROWS if claim.identity in ("A7", "A8")]
     assert [answer.verdict for answer in answers] == [claims.HOLDS, claims.FAILS, claims.UNMEASURED, claims.UNMEASURED]
     assert answers[0].measured == "95.0 % of the speed of reading alone at 64 Ki x 2 Ki floats, verified in float64"

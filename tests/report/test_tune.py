@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
+from conftest import machine_of
 
 from rungs_report import cli, data, tune
 
@@ -254,7 +255,7 @@ def test_runs_that_lack_a_rung_meet_by_cub(repository) -> None:
             known = {each["rung"] for each in made["variants"]}
             made["variants"] += [synthetic.variant("handwritten", "reductions", rung, 16) for rung in rungs if rung not in known]
         synthetic.write(repository / "report/data", made)
-    (machine,) = data.read(repository / "report/data").machines
+    machine = machine_of(repository)
     (found,) = tune.times(machine, machine.cells, tune.REDUCE)
     ratio = found.of["tagged_aggregates"] / found.of["two_passes"]
     assert ratio == pytest.approx(0.9) and found.of["one_block"] / found.of["two_passes"] == pytest.approx(2.0)
