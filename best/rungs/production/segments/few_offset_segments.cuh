@@ -1,14 +1,17 @@
 // Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
 //
 // A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
-// chunks, so it knows its share by itself: as many in a row as the others have, and two at least. A block that has all
-// chunks of a segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its
-// last chunk merges them. That block waits for blocks of lower indices alone. These start first, and post before they
-// wait.
+// chunks, so it knows its share by itself: as many in a row as the others have. A block that has all chunks of a
+// segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
+// merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
+//
+// Segments of up to four chunks are cheaper for one block (chunks_at_once). If there are no more segments than blocks,
+// and not too few of these, each block begins with that of its number.
 #pragma once
 
 #include <cstddef>
 #include <iterator>
+#include <type_traits>
 
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
@@ -28,6 +31,9 @@ inline constexpr unsigned few_segment_blocks = 4;
 
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
 inline constexpr unsigned most_posted_chunks = 64 * 1024;
+
+// Fewer segments of up to four chunks are shared out, since most blocks would have none.
+inline constexpr int fewest_own_segments = 64;
 
 // What blocks have posted of a segment's chunks, or will have.
 template <class T>
@@ -50,12 +56,14 @@ struct posted_chunks {
   __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
 };
 
-template <class T, class Reduction, class Offsets>
+template <class T, class Reduction, class Offsets, bool some_at_once>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
-  unsigned num_segments, tile_segments;  // of all, and of a block's warps
-  unsigned sharing_blocks;               // the first ones, which are resident at once
-  double per_block;                      // 1 / their number
-  parts::mailboxes<T> mailboxes;         // of chunks
+  static constexpr bool takes_at_once = some_at_once;  // segments of a few chunks
+  unsigned num_segments, tile_segments;                // of all, and of a block's warps
+  unsigned sharing_blocks;                             // the first ones, which are resident at once
+  bool may_begin_with_own;                             // each block, with the segment of its number
+  double per_block;                                    // 1 / their number
+  parts::mailboxes<T> mailboxes;                       // of chunks
   parts::tag of_call;
 };
 
@@ -91,6 +99,8 @@ struct few_segments_worker {
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
 
   using flight = chunks_in_flight<T, iterator, op_of_call>;
+  using at_once = chunks_at_once<T, item>;
+  static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
 
   // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
   struct some_chunks {
@@ -99,10 +109,12 @@ struct few_segments_worker {
   struct shared {
     uint4 held[flight::held_pieces];
     unsigned long long of_warps_words[segment_block_warps];
-    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
-    unsigned num_cut, num_whole;
-    some_chunks cut[2];                         // of segments that others have chunks of, too
-    unsigned short whole[few_offset_segments];  // segments of which the block has all chunks
+    T of_warps[2][Call::takes_at_once ? at_once::num_kept : segment_block_warps], of_merge[segment_block_warps],
+        of_chunk;
+    unsigned num_cut, num_whole, num_at_once;
+    some_chunks cut[2];  // of segments that others have chunks of, too
+    // Segments of which the block has all chunks. Those at once are listed from the end.
+    unsigned short whole[few_offset_segments];
   };
 
   const Call& call;
@@ -114,36 +126,48 @@ struct few_segments_worker {
     const bool exists = warp < call.tile_segments && segment < call.num_segments;
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
-    unsigned long long sum = 0;  // of the thread's segments
-    if (shares()) for_own_segments([&](unsigned, typename Call::count, chunk_counts counts) { sum += counts.word; });
-    if (threadIdx.x == 0) own.num_cut = own.num_whole = 0;
+    unsigned long long sum = 0, sum_at_once = 0;  // of the thread's segments
+    if (shares())
+      for_own_segments([&](unsigned, typename Call::count size, chunk_counts counts) {
+        (is_at_once(size) ? sum_at_once : sum) += counts.word;
+      });
+    bool begins_with_own = false;
+    if constexpr (Call::takes_at_once)
+      begins_with_own = call.may_begin_with_own && __syncthreads_count(sum_at_once > 0) >= fewest_own_segments;
+    if (!begins_with_own) sum += sum_at_once;
+    if (threadIdx.x == 0) {  // which has the size of the block's first segment
+      own.num_cut = own.num_whole = own.num_at_once = 0;
+      if (begins_with_own && is_at_once(size)) list_at_once(segment);
+    }
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(sum > 0)) {
-      take_share(sum);
-      reduce_share();
-    }
+    if (__syncthreads_or(sum > 0)) take_share(sum, begins_with_own);
+    reduce_share();
     parts::wait_until_cleared();
   }
 
  private:
   __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
 
+  static __device__ bool is_at_once(typename Call::count size) {
+    return Call::takes_at_once && size > Call::most_warp_items && size <= at_once::most * chunk_items;
+  }
+
   // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
   template <class Of>
   __device__ void for_own_segments(const Of& of) const {
-    constexpr unsigned at_once = 4;
+    constexpr unsigned loads = 4;
 #pragma unroll 1
-    for (unsigned first = threadIdx.x; first < call.num_segments; first += at_once * segment_block_threads) {
-      typename Call::count sizes[at_once];
+    for (unsigned first = threadIdx.x; first < call.num_segments; first += loads * segment_block_threads) {
+      typename Call::count sizes[loads];
 #pragma unroll
-      for (unsigned k = 0; k < at_once; ++k) {
+      for (unsigned k = 0; k < loads; ++k) {
         const unsigned segment = first + k * segment_block_threads;
         const unsigned each = segment < call.num_segments ? segment : first;
         sizes[k] = call.offsets.size(each, call.offsets.begin(each));
       }
 #pragma unroll
-      for (unsigned k = 0; k < at_once; ++k) {
+      for (unsigned k = 0; k < loads; ++k) {
         const unsigned segment = first + k * segment_block_threads;
         if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
           of(segment, sizes[k], chunk_counts::of<Call>(sizes[k]));
@@ -172,8 +196,9 @@ struct few_segments_worker {
     if (lane == 0) write(segment, value, size > 0);
   }
 
-  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments.
-  __device__ void take_share(unsigned long long sum) const {
+  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments, less those that blocks begin
+  // with.
+  __device__ void take_share(unsigned long long sum, bool begins_with_own) const {
     const unsigned warp = threadIdx.x / parts::warp_threads;
     const unsigned long long through = parts::warp_scan(sum, plus{});
     if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
@@ -191,6 +216,7 @@ struct few_segments_worker {
     const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
     if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
       for_own_segments([&](unsigned segment, typename Call::count size, chunk_counts each) {
+        if (begins_with_own && is_at_once(size)) return;
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {
           const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
@@ -203,7 +229,9 @@ struct few_segments_worker {
         if (begin < end) {
           const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
           if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
-          if (begin == 0 && end == num_chunks)
+          if (begin == 0 && end == num_chunks && is_at_once(size))
+            list_at_once(segment);
+          else if (begin == 0 && end == num_chunks)
             own.whole[atomicAdd(&own.num_whole, 1u)] = static_cast<unsigned short>(segment);
           else if (is_posted && begin < end)
             own.cut[atomicAdd(&own.num_cut, 1u)] = {segment, first, begin, end};
@@ -214,18 +242,22 @@ struct few_segments_worker {
     __syncthreads();
   }
 
+  __device__ void list_at_once(unsigned segment) const {
+    own.whole[few_offset_segments - 1 - atomicAdd(&own.num_at_once, 1u)] = static_cast<unsigned short>(segment);
+  }
+
   __device__ cut_of_call cut_of(unsigned segment) const {
     return cut_of_call::template of<item>(call.offsets.size(segment, call.offsets.begin(segment)));
   }
 
   // Chunks of a segment that is whole are merged by the threads that would merge posted ones; others are posted. Before
   // they are, the next chunk is begun.
-  __device__ void reduce_share() {
+  __device__ void reduce_chunks(unsigned& turn) const {
     const auto& op = call.reduction.op;
     const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
     if (num_taken == 0) return;
     const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
-    unsigned i = 0, turn = 0, chunk, end;
+    unsigned i = 0, chunk, end;
     cut_of_call cut;
     iterator of_segment;
     const auto open = [&] {
@@ -273,9 +305,39 @@ struct few_segments_worker {
       }
       if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
+  }
+
+  __device__ void reduce_at_once(unsigned& turn) const {
+    const auto& op = call.reduction.op;
+    // The offsets of the next segment come while the block reduces one.
+    typename Call::offset next_begin{};
+    unsigned next_size = 0;
+    const auto look_at = [&](unsigned i) {
+      if (i >= own.num_at_once) return;
+      const unsigned segment = own.whole[few_offset_segments - 1 - i];
+      next_begin = call.offsets.begin(segment);
+      next_size = static_cast<unsigned>(call.offsets.size(segment, next_begin));
+    };
+    look_at(0);
+#pragma unroll 1
+    for (unsigned i = 0; i < own.num_at_once; turn ^= 1) {
+      const auto items = call.reduction.items.of_segment(next_begin);
+      const unsigned size = next_size;
+      look_at(++i);
+      at_once::template collect<chunk_items>(items, size, op, own.of_warps[turn]);
+      const T value = at_once::template merge<chunk_items, iterator>(size, op, own.of_warps[turn]);
+      if (threadIdx.x == 0) write(own.whole[few_offset_segments - i], value);
+    }
+  }
+
+  __device__ void reduce_share() const {
+    const auto& op = call.reduction.op;
+    unsigned turn = 0;
+    reduce_chunks(turn);
+    if constexpr (Call::takes_at_once) reduce_at_once(turn);
     // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
     // last, so this one takes the other memory.
-    for (i = 0; i < num_cut; ++i) {
+    for (unsigned i = 0; i < own.num_cut; ++i) {
       const some_chunks& last = own.cut[i];
       const unsigned num_chunks = cut_of(last.segment).num_chunks;
       if (last.begin == 0 || last.end < num_chunks) continue;
@@ -313,16 +375,25 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
   const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
   const std::size_t blocks = for_warps > resident ? for_warps : resident;
-  using call = few_segments_call<T, Reduction, Offsets>;
-  const call made{{reduction, offsets},
-                  static_cast<unsigned>(num_segments),
-                  static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
-                  static_cast<unsigned>(resident),
-                  1.0 / static_cast<double>(resident),
-                  parts::mailboxes<T>(region),
-                  storage.of_call};
-  return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
-                                  stream, made);
+  const auto launch = [&](auto takes_at_once) {
+    using call = few_segments_call<T, Reduction, Offsets, takes_at_once>;
+    const call made{{reduction, offsets},
+                    static_cast<unsigned>(num_segments),
+                    static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
+                    static_cast<unsigned>(resident),
+                    num_segments <= resident,
+                    1.0 / static_cast<double>(resident),
+                    parts::mailboxes<T>(region),
+                    storage.of_call};
+    return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
+                                    stream, made);
+  };
+  // Large aggregates gain by chunks at once only where blocks begin with their own segments.
+  using item = typename offset_segments_call<T, Reduction, Offsets>::item;
+  constexpr bool can = chunks_at_once<T, item>::most > 0, always = can && sizeof(T) <= 8;
+  if constexpr (can && !always)
+    if (num_segments <= resident) return launch(std::true_type{});
+  return launch(std::bool_constant<always>{});
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -78,7 +78,8 @@ struct segments_tile {
         num_chunks = 0;
       }
       parts::wait_until_cleared();
-      if (__any_sync(parts::full_mask, num_chunks > 0)) list_jobs(call.jobs, call.of_call, segment, num_chunks);
+      if (__any_sync(parts::full_mask, num_chunks > 0))
+        list_jobs<chunks_at_once<T, item>::most>(call.jobs, call.of_call, segment, num_chunks);
     }
     parts::wait_until_cleared();
     __syncthreads();
