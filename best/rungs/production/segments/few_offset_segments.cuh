@@ -5,8 +5,8 @@
 // segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
 // merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
 //
-// Segments of up to four chunks are cheaper for one block (chunks_at_once). If there are no more segments than blocks,
-// and not too few of these, each block begins with that of its number.
+// Segments of up to four chunks are cheaper for one block (chunks_at_once), which reduces them last. If there are no
+// more segments than blocks, and not too few of these, each block has that of its number.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +35,9 @@ inline constexpr unsigned most_posted_chunks = 64 * 1024;
 // Fewer segments of up to four chunks are shared out, since most blocks would have none.
 inline constexpr int fewest_own_segments = 64;
 
+// Aggregates of more than 8 bytes are reduced as without it, unless there are so many segments and no more than blocks.
+inline constexpr std::size_t fewest_of_large_at_once = 100;
+
 // What blocks have posted of a segment's chunks, or will have.
 template <class T>
 struct posted_chunks {
@@ -58,13 +61,13 @@ struct posted_chunks {
 
 template <class T, class Reduction, class Offsets, bool some_at_once>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
-  static constexpr bool takes_at_once = some_at_once;  // segments of a few chunks
+  static constexpr bool takes_at_once = some_at_once;  // segments of up to four chunks
   unsigned num_segments, tile_segments;                // of all, and of a block's warps
   unsigned sharing_blocks;                             // the first ones, which are resident at once
-  bool may_begin_with_own;                             // each block, with the segment of its number
   double per_block;                                    // 1 / their number
   parts::mailboxes<T> mailboxes;                       // of chunks
   parts::tag of_call;
+  bool may_take_own;  // each block, with the segment of its number
 };
 
 // Chunks, and their weights, which differ where chunks have more than 32 KB. One word, so that both add up at once.
@@ -109,12 +112,13 @@ struct few_segments_worker {
   struct shared {
     uint4 held[flight::held_pieces];
     unsigned long long of_warps_words[segment_block_warps];
-    T of_warps[2][Call::takes_at_once ? at_once::num_kept : segment_block_warps], of_merge[segment_block_warps],
-        of_chunk;
-    unsigned num_cut, num_whole, num_at_once;
+    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
+    unsigned num_cut, num_whole;
     some_chunks cut[2];  // of segments that others have chunks of, too
     // Segments of which the block has all chunks. Those at once are listed from the end.
     unsigned short whole[few_offset_segments];
+    unsigned num_at_once;
+    T of_at_once[2][Call::takes_at_once ? at_once::num_kept : 1];
   };
 
   const Call& call;
@@ -131,18 +135,24 @@ struct few_segments_worker {
       for_own_segments([&](unsigned, typename Call::count size, chunk_counts counts) {
         (is_at_once(size) ? sum_at_once : sum) += counts.word;
       });
-    bool begins_with_own = false;
-    if constexpr (Call::takes_at_once)
-      begins_with_own = call.may_begin_with_own && __syncthreads_count(sum_at_once > 0) >= fewest_own_segments;
-    if (!begins_with_own) sum += sum_at_once;
-    if (threadIdx.x == 0) {  // which has the size of the block's first segment
-      own.num_cut = own.num_whole = own.num_at_once = 0;
-      if (begins_with_own && is_at_once(size)) list_at_once(segment);
+    if (threadIdx.x == 0) {
+      own.num_cut = own.num_whole = 0;
+      if constexpr (Call::takes_at_once) own.num_at_once = 0;
     }
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(sum > 0)) take_share(sum, begins_with_own);
-    reduce_share();
+    if (__syncthreads_or(sum > 0 || sum_at_once > 0)) {
+      bool takes_own = false;
+      if constexpr (Call::takes_at_once) {
+        takes_own = call.may_take_own && __syncthreads_count(sum_at_once > 0) >= fewest_own_segments;
+        if (!takes_own) sum += sum_at_once;
+        // The first thread has the size of the block's only segment.
+        if (takes_own && threadIdx.x == 0 && is_at_once(size)) list_at_once(segment);
+      }
+      if (!takes_own || __syncthreads_or(sum > 0)) take_share(sum, takes_own);
+      reduce_share();
+      if constexpr (Call::takes_at_once) reduce_at_once();
+    }
     parts::wait_until_cleared();
   }
 
@@ -196,9 +206,9 @@ struct few_segments_worker {
     if (lane == 0) write(segment, value, size > 0);
   }
 
-  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments, less those that blocks begin
-  // with.
-  __device__ void take_share(unsigned long long sum, bool begins_with_own) const {
+  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments, less those that blocks
+  // take by their number.
+  __device__ void take_share(unsigned long long sum, bool takes_own) const {
     const unsigned warp = threadIdx.x / parts::warp_threads;
     const unsigned long long through = parts::warp_scan(sum, plus{});
     if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
@@ -216,7 +226,7 @@ struct few_segments_worker {
     const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
     if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
       for_own_segments([&](unsigned segment, typename Call::count size, chunk_counts each) {
-        if (begins_with_own && is_at_once(size)) return;
+        if (takes_own && is_at_once(size)) return;
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {
           const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
@@ -229,7 +239,7 @@ struct few_segments_worker {
         if (begin < end) {
           const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
           if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
-          if (begin == 0 && end == num_chunks && is_at_once(size))
+          if (begin == 0 && end == num_chunks && is_at_once(size) && !comes_by_copies(segment))
             list_at_once(segment);
           else if (begin == 0 && end == num_chunks)
             own.whole[atomicAdd(&own.num_whole, 1u)] = static_cast<unsigned short>(segment);
@@ -242,6 +252,13 @@ struct few_segments_worker {
     __syncthreads();
   }
 
+  // Chunks are faster one by one where all come by copies, and lie in items of at least four bytes.
+  __device__ bool comes_by_copies(unsigned segment) const {
+    const auto begin = call.offsets.begin(segment);
+    return sizeof(item) >= 4 && call.offsets.size(segment, begin) % chunk_items == 0 &&
+           flight::share::can_hold(call.reduction.items.of_segment(begin), chunk_items);
+  }
+
   __device__ void list_at_once(unsigned segment) const {
     own.whole[few_offset_segments - 1 - atomicAdd(&own.num_at_once, 1u)] = static_cast<unsigned short>(segment);
   }
@@ -252,12 +269,12 @@ struct few_segments_worker {
 
   // Chunks of a segment that is whole are merged by the threads that would merge posted ones; others are posted. Before
   // they are, the next chunk is begun.
-  __device__ void reduce_chunks(unsigned& turn) const {
+  __device__ void reduce_share() {
     const auto& op = call.reduction.op;
     const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
     if (num_taken == 0) return;
     const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
-    unsigned i = 0, chunk, end;
+    unsigned i = 0, turn = 0, chunk, end;
     cut_of_call cut;
     iterator of_segment;
     const auto open = [&] {
@@ -305,9 +322,21 @@ struct few_segments_worker {
       }
       if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
+    // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
+    // last, so this one takes the other memory.
+    for (i = 0; i < num_cut; ++i) {
+      const some_chunks& last = own.cut[i];
+      const unsigned num_chunks = cut_of(last.segment).num_chunks;
+      if (last.begin == 0 || last.end < num_chunks) continue;
+      parts::wait_until_cleared();
+      const T value =
+          reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(last.first)},
+                             num_chunks, op, own.of_warps[turn]);
+      if (threadIdx.x == 0) write(last.segment, value);
+    }
   }
 
-  __device__ void reduce_at_once(unsigned& turn) const {
+  __device__ void reduce_at_once() const {
     const auto& op = call.reduction.op;
     // The offsets of the next segment come while the block reduces one.
     typename Call::offset next_begin{};
@@ -320,32 +349,12 @@ struct few_segments_worker {
     };
     look_at(0);
 #pragma unroll 1
-    for (unsigned i = 0; i < own.num_at_once; turn ^= 1) {
+    for (unsigned i = 0, turn = 0; i < own.num_at_once; turn ^= 1) {
       const auto items = call.reduction.items.of_segment(next_begin);
       const unsigned size = next_size;
       look_at(++i);
-      at_once::template collect<chunk_items>(items, size, op, own.of_warps[turn]);
-      const T value = at_once::template merge<chunk_items, iterator>(size, op, own.of_warps[turn]);
+      const T value = at_once::template reduce<chunk_items>(items, size, op, own.of_at_once[turn]);
       if (threadIdx.x == 0) write(own.whole[few_offset_segments - i], value);
-    }
-  }
-
-  __device__ void reduce_share() const {
-    const auto& op = call.reduction.op;
-    unsigned turn = 0;
-    reduce_chunks(turn);
-    if constexpr (Call::takes_at_once) reduce_at_once(turn);
-    // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
-    // last, so this one takes the other memory.
-    for (unsigned i = 0; i < own.num_cut; ++i) {
-      const some_chunks& last = own.cut[i];
-      const unsigned num_chunks = cut_of(last.segment).num_chunks;
-      if (last.begin == 0 || last.end < num_chunks) continue;
-      parts::wait_until_cleared();
-      const T value =
-          reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(last.first)},
-                             num_chunks, op, own.of_warps[turn]);
-      if (threadIdx.x == 0) write(last.segment, value);
     }
   }
 };
@@ -381,18 +390,17 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
                     static_cast<unsigned>(num_segments),
                     static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
                     static_cast<unsigned>(resident),
-                    num_segments <= resident,
                     1.0 / static_cast<double>(resident),
                     parts::mailboxes<T>(region),
-                    storage.of_call};
+                    storage.of_call,
+                    num_segments <= resident};
     return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
                                     stream, made);
   };
-  // Large aggregates gain by chunks at once only where blocks begin with their own segments.
   using item = typename offset_segments_call<T, Reduction, Offsets>::item;
-  constexpr bool can = chunks_at_once<T, item>::most > 0, always = can && sizeof(T) <= 8;
+  constexpr bool can = chunks_at_once<T, item>::of_few, always = can && sizeof(T) <= 8;
   if constexpr (can && !always)
-    if (num_segments <= resident) return launch(std::true_type{});
+    if (num_segments >= fewest_of_large_at_once && num_segments <= resident) return launch(std::true_type{});
   return launch(std::bool_constant<always>{});
 }
 

@@ -91,18 +91,21 @@ __device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const O
   return merge_in_block(share::reduce(items, size, threadIdx.x, op), share::num_valid(size), op, of_warps);
 }
 
-// Segments of up to so many chunks are reduced by one block with one barrier, where items and aggregates are not large.
-// Items of eight bytes gain nothing by it. The warps keep what they have of each chunk, so the bits are those of chunks
-// that are merged one by one.
+// Segments of up to so many chunks are reduced by one block with one barrier, where aggregates are not large. The warps
+// keep what they have of each chunk, so the bits are those of chunks that are merged one by one.
 template <class T, class Item>
 struct chunks_at_once {
-  static constexpr unsigned most = sizeof(T) <= 64 && sizeof(Item) < 8 ? 4 : 0;
-  static constexpr unsigned num_kept = (most > 0 ? most : 1) * segment_block_warps;  // by the warps
+  static constexpr unsigned most = 4;
+  // Which items gain by it in one launch, and in the tiles and the jobs of two.
+  static constexpr bool of_few = sizeof(T) <= 64 && sizeof(Item) <= 4;
+  static constexpr bool of_tiles = sizeof(T) <= 64 && (sizeof(Item) == 4 || sizeof(Item) == 8);
+  static constexpr bool of_jobs = sizeof(T) <= 64 && sizeof(Item) == 4;
+  static constexpr unsigned num_kept = most * segment_block_warps;  // by the warps
 
   // Keeps what the caller's warp has of the chunks of a segment.
   template <unsigned chunk_items, class Items, class Op>
   static __device__ void collect(Items items, unsigned size, const Op& op, T* kept) {
-    using share = share_of_items<segment_block_threads, T, Items, Op, 4, 4>;
+    using share = share_of_items<segment_block_threads, T, Items, Op, 4, sizeof(Item) < 8 ? 4 : 2>;
     const unsigned warp = threadIdx.x / parts::warp_threads, before = warp * parts::warp_threads;
     kept += warp;
 #pragma unroll 1
@@ -128,10 +131,17 @@ struct chunks_at_once {
     const unsigned num_valid = size > begin ? share::num_valid(parts::at_most(size - begin, chunk_items)) : 0;
     const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
     value = reduce_valid_lanes<segment_block_warps>(value, valid_warps, op);
+    if (size <= chunk_items) return value;
     const int lane_of_chunk = threadIdx.x * segment_block_warps % parts::warp_threads;
     const T of_chunk =
         parts::by_words(value, [=](auto word) { return __shfl_sync(parts::full_mask, word, lane_of_chunk); });
     return reduce_valid_lanes<parts::warp_threads>(of_chunk, (size + chunk_items - 1) / chunk_items, op);
+  }
+
+  template <unsigned chunk_items, class Items, class Op>
+  static __device__ T reduce(const Items& items, unsigned size, const Op& op, T* kept) {
+    collect<chunk_items>(items, size, op, kept);
+    return merge<chunk_items, Items>(size, op, kept);
   }
 };
 

@@ -43,7 +43,7 @@ struct segments_worker {
   static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
   struct shared {
     uint4 held[flight::held_pieces];
-    T of_warps[2][at_once::num_kept], of_merge[segment_block_warps], of_chunk;
+    T of_warps[2][at_once::of_jobs ? at_once::num_kept : segment_block_warps], of_merge[segment_block_warps], of_chunk;
     job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
     drawn_ahead ahead;        // used by the thread that draws
     unsigned complete[2];     // of these, or none
@@ -147,7 +147,7 @@ struct segments_worker {
 
  private:
   static __device__ bool is_at_once(const job& its, const cut_of_call& cut) {
-    return at_once::most > 0 && its.chunk == list::all_chunks && cut.num_chunks <= at_once::most;
+    return at_once::of_jobs && its.chunk == list::all_chunks && cut.num_chunks <= at_once::most;
   }
   static __device__ cut_of_call cut_of(const job& its) { return cut_of_call::template of<item>(its.size); }
   __device__ void write(std::size_t segment, const T& aggregate) const {
