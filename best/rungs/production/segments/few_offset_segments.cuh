@@ -151,7 +151,6 @@ struct few_segments_worker {
       }
       if (!takes_own || __syncthreads_or(sum > 0)) take_share(sum, takes_own);
       reduce_share();
-      if constexpr (Call::takes_at_once) reduce_at_once();
     }
     parts::wait_until_cleared();
   }
@@ -272,7 +271,7 @@ struct few_segments_worker {
   __device__ void reduce_share() {
     const auto& op = call.reduction.op;
     const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
-    if (num_taken == 0) return;
+    if (!Call::takes_at_once && num_taken == 0) return;
     const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
     unsigned i = 0, turn = 0, chunk, end;
     cut_of_call cut;
@@ -287,9 +286,12 @@ struct few_segments_worker {
     };
     flight in_flight{own.held};
     T partial;  // of a segment that is whole
-    open();
-    iterator items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
-    in_flight.begin(items, cut.chunk_size(chunk));
+    iterator items;
+    if (!Call::takes_at_once || num_taken > 0) {
+      open();
+      items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+      in_flight.begin(items, cut.chunk_size(chunk));
+    }
     for (; i < num_taken; turn ^= 1) {
       const unsigned its = i, current = chunk, num_chunks = cut.num_chunks, size = cut.chunk_size(chunk);
       const bool is_last = chunk + 1 >= end;
@@ -322,6 +324,7 @@ struct few_segments_worker {
       }
       if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
+    if constexpr (Call::takes_at_once) reduce_at_once();
     // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
     // last, so this one takes the other memory.
     for (i = 0; i < num_cut; ++i) {
