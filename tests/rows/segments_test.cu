@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <memory>
 #include <random>
 #include <rungs/device/device_segmented_reduce.cuh>
 #include <type_traits>
@@ -327,57 +329,105 @@ TEST_F(Segments, FewHaveTheBitsOfMany) {
   }
 }
 
-// Segments of up to five chunks among shorter ones, in all numbers that the calls tell apart: most of them, a few
-// neighbours among many, and one in ten where the others are empty. Their bits are those of one alone, at any
-// alignment.
-TEST_F(Segments, AFewChunksHaveTheBitsOfOneAlone) {
-  const std::vector<std::size_t> sizes = {2049,   8191,   8192,   8193,   16'384, 16'385,
-                                          20'001, 24'577, 32'767, 32'768, 32'769, 40'961};
-  constexpr std::size_t longest = 40'961, copies = 4, stride = longest + 4 - longest % 4;
-  std::mt19937 engine(16);
-  std::normal_distribution<float> normal;
-  std::vector<float> items(copies * (stride + 1));
-  for (std::size_t i = 0; i < longest; ++i) {
-    const float item = normal(engine);
-    for (std::size_t copy = 0; copy < copies; ++copy) items[copy * (stride + 1) + i] = item;
+// Segments of up to five chunks of 32 KB. Their bits are those of one alone, at any alignment.
+template <class T>
+struct SegmentsOfAFewChunks : Segments {
+  static constexpr std::size_t chunk = 32'768 / sizeof(T), longest = 5 * chunk + 1, copies = 4;
+  static constexpr std::size_t stride = longest + 16 - longest % 16 + 1;
+  std::vector<std::size_t> sizes = {chunk / 4 + 1, chunk - 1,         chunk,         chunk + 1,     2 * chunk,
+                                    2 * chunk + 1, 5 * chunk / 2 + 7, 3 * chunk + 1, 4 * chunk - 1, 4 * chunk,
+                                    longest,       4 * chunk + 1};
+  using place = KeyValuePair<int, T>;
+
+  void SetUp() override {
+    Segments::SetUp();
+    if (IsSkipped()) return;
+    std::mt19937 engine(16);
+    std::normal_distribution<float> normal;
+    std::vector<T> items(copies * stride);
+    for (std::size_t i = 0; i < longest; ++i) {
+      const T item = static_cast<T>(normal(engine));
+      for (std::size_t copy = 0; copy < copies; ++copy) items[copy * stride + i] = item;
+    }
+    in = std::make_unique<device_vector<T>>(items);
+    std::vector<std::size_t> all = {0, 10};
+    all.insert(all.end(), sizes.begin(), sizes.end());
+    for (const std::size_t size : all) {
+      const auto [sums, places] = results_of({size});
+      alone[size] = {sums[0], places[0]};
+      double exact = 0, magnitude = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        const double item = static_cast<double>(static_cast<float>(items[i]));
+        exact += item, magnitude += std::fabs(item);
+      }
+      const double precision = sizeof(T) == 8 ? std::ldexp(50.0, -53) : sizeof(T) == 4 ? std::ldexp(50.0, -24) : 0.01;
+      EXPECT_NEAR(static_cast<double>(sums[0]), exact, magnitude * precision) << size;
+    }
   }
-  const device_vector<float> in(items);
-  const auto sums_of = [&](const std::vector<std::size_t>& all) {
+
+  // Sums and least items of segments of these sizes.
+  std::pair<std::vector<T>, std::vector<place>> results_of(const std::vector<std::size_t>& all) {
     const std::size_t n = all.size();
     std::vector<long long> begins(n), ends(n);
     for (std::size_t s = 0; s < n; ++s) {
-      begins[s] = static_cast<long long>(s % copies * (stride + 1));
+      begins[s] = static_cast<long long>(s % copies * stride);
       ends[s] = begins[s] + static_cast<long long>(all[s]);
     }
     const offsets offsets(begins, ends);
-    return found_by<float>(sum_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items);
-  };
-  std::vector<float> alone(longest + 1);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{10}}) alone[size] = sums_of({size})[0];
-  for (const std::size_t size : sizes) {
-    alone[size] = sums_of({size})[0];
-    double exact = 0, magnitude = 0;
-    for (std::size_t i = 0; i < size; ++i) exact += items[i], magnitude += std::fabs(items[i]);
-    EXPECT_NEAR(alone[size], exact, 50 * magnitude * std::ldexp(1.0, -24)) << size;
+    return {found_by<T>(sum_call, in->items, n, offsets.d_begins.items, offsets.d_ends.items),
+            found_by<place>(arg_min_call, in->items, n, offsets.d_begins.items, offsets.d_ends.items)};
   }
-  const auto expect_same = [&](const std::vector<std::size_t>& all) {
-    const std::vector<float> sums = sums_of(all);
-    for (std::size_t s = 0; s < all.size(); ++s)
-      ASSERT_EQ(std::memcmp(&sums[s], &alone[all[s]], sizeof(float)), 0) << s << " of size " << all[s];
-  };
+  void expect_same(const std::vector<std::size_t>& all) {
+    const auto [sums, places] = results_of(all);
+    for (std::size_t s = 0; s < all.size(); ++s) {
+      const auto& [sum, place] = alone.at(all[s]);
+      ASSERT_EQ(std::memcmp(&sums[s], &sum, sizeof(T)), 0) << s << " of size " << all[s];
+      ASSERT_EQ(places[s].key, place.key) << s << " of size " << all[s];
+      ASSERT_EQ(std::memcmp(&places[s].value, &place.value, sizeof(T)), 0) << s << " of size " << all[s];
+    }
+  }
+
+  std::unique_ptr<device_vector<T>> in;
+  std::map<std::size_t, std::pair<T, place>> alone;  // by size
+};
+using TypesInChunks = testing::Types<float, double, __half>;
+TYPED_TEST_SUITE(SegmentsOfAFewChunks, TypesInChunks);
+
+// In all numbers that the calls tell apart: most of them, a few neighbours among many, and one in ten where the others
+// are empty.
+TYPED_TEST(SegmentsOfAFewChunks, HaveTheBitsOfOneAlone) {
+  const auto& sizes = this->sizes;
+  std::mt19937 engine(16);
   constexpr std::size_t most = production::few_offset_segments;
-  for (const std::size_t n : {std::size_t{40}, std::size_t{500}, std::size_t{600}, std::size_t{2000}, most, most + 1,
-                              5 * most, std::size_t{100'000}}) {
+  for (const std::size_t n : {std::size_t{40}, std::size_t{99}, std::size_t{100}, std::size_t{500}, std::size_t{600},
+                              std::size_t{2000}, most, most + 1, 5 * most, std::size_t{100'000}}) {
     SCOPED_TRACE(n);
     std::vector<std::size_t> mostly(n), neighbours(n, 10), sparse(n, 0);
     for (std::size_t s = 0; s < n; ++s) mostly[s] = sizes[engine() % sizes.size()];
     for (std::size_t s = 0; s < 8; ++s) neighbours[n / 2 + s] = sizes[sizes.size() - 3];
     for (std::size_t s = 0; s < n; ++s)
       if (engine() % 10 == 0) sparse[s] = sizes[engine() % sizes.size()];
-    if (n <= 5 * most) expect_same(mostly);
-    expect_same(neighbours);
-    expect_same(sparse);
+    if (n <= 5 * most) this->expect_same(mostly);
+    this->expect_same(neighbours);
+    this->expect_same(sparse);
   }
+}
+
+// Of many segments, 32 are looked at to learn whether others are long, too. These may have other sizes than the rest.
+TYPED_TEST(SegmentsOfAFewChunks, AmongOthersThanThoseLookedAt) {
+  const auto& sizes = this->sizes;
+  std::mt19937 engine(19);
+  constexpr std::size_t n = 6400, lanes = 32;
+  for (const std::size_t num_long : {0, 19, 20, 32})
+    for (const bool are_others_long : {false, true}) {
+      SCOPED_TRACE(testing::Message() << num_long << " of those looked at are long, others " << are_others_long);
+      std::vector<std::size_t> all(n);
+      for (std::size_t s = 0; s < n; ++s) {
+        const bool is_long = s % (n / lanes) == 0 ? s / (n / lanes) < num_long : are_others_long;
+        all[s] = is_long ? sizes[engine() % sizes.size()] : engine() % 2 * 10;
+      }
+      this->expect_same(all);
+    }
 }
 
 // Blocks that merge a segment of more than 32 chunks, and then one that lower blocks have begun. Uneven lengths bring

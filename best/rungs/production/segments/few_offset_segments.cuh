@@ -1,14 +1,17 @@
 // Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
 //
 // A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
-// chunks, so it knows its share by itself: as many in a row as the others have, and two at least. A block that has all
-// chunks of a segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its
-// last chunk merges them. That block waits for blocks of lower indices alone. These start first, and post before they
-// wait.
+// chunks, so it knows its share by itself: as many in a row as the others have. A block that has all chunks of a
+// segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
+// merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
+//
+// Segments of up to four chunks are cheaper for one block (chunks_at_once), which reduces them last. If there are no
+// more segments than blocks, and not too few of these, each block has that of its number.
 #pragma once
 
 #include <cstddef>
 #include <iterator>
+#include <type_traits>
 
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
@@ -28,6 +31,12 @@ inline constexpr unsigned few_segment_blocks = 4;
 
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
 inline constexpr unsigned most_posted_chunks = 64 * 1024;
+
+// Fewer segments of up to four chunks are shared out, since most blocks would have none.
+inline constexpr int fewest_own_segments = 64;
+
+// Aggregates of more than 8 bytes are reduced as without it, unless there are so many segments and no more than blocks.
+inline constexpr std::size_t fewest_of_large_at_once = 100;
 
 // What blocks have posted of a segment's chunks, or will have.
 template <class T>
@@ -50,13 +59,15 @@ struct posted_chunks {
   __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
 };
 
-template <class T, class Reduction, class Offsets>
+template <class T, class Reduction, class Offsets, bool some_at_once>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
-  unsigned num_segments, tile_segments;  // of all, and of a block's warps
-  unsigned sharing_blocks;               // the first ones, which are resident at once
-  double per_block;                      // 1 / their number
-  parts::mailboxes<T> mailboxes;         // of chunks
+  static constexpr bool takes_at_once = some_at_once;  // segments of up to four chunks
+  unsigned num_segments, tile_segments;                // of all, and of a block's warps
+  unsigned sharing_blocks;                             // the first ones, which are resident at once
+  double per_block;                                    // 1 / their number
+  parts::mailboxes<T> mailboxes;                       // of chunks
   parts::tag of_call;
+  bool may_take_own;  // each block, with the segment of its number
 };
 
 // Chunks, and their weights, which differ where chunks have more than 32 KB. One word, so that both add up at once.
@@ -91,6 +102,8 @@ struct few_segments_worker {
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
 
   using flight = chunks_in_flight<T, iterator, op_of_call>;
+  using at_once = chunks_at_once<T, item>;
+  static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
 
   // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
   struct some_chunks {
@@ -101,8 +114,11 @@ struct few_segments_worker {
     unsigned long long of_warps_words[segment_block_warps];
     T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
     unsigned num_cut, num_whole;
-    some_chunks cut[2];                         // of segments that others have chunks of, too
-    unsigned short whole[few_offset_segments];  // segments of which the block has all chunks
+    some_chunks cut[2];  // of segments that others have chunks of, too
+    // Segments of which the block has all chunks. Those at once are listed from the end.
+    unsigned short whole[few_offset_segments];
+    unsigned num_at_once;
+    T of_at_once[2][Call::takes_at_once ? at_once::num_kept : 1];
   };
 
   const Call& call;
@@ -114,13 +130,26 @@ struct few_segments_worker {
     const bool exists = warp < call.tile_segments && segment < call.num_segments;
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
-    unsigned long long sum = 0;  // of the thread's segments
-    if (shares()) for_own_segments([&](unsigned, typename Call::count, chunk_counts counts) { sum += counts.word; });
-    if (threadIdx.x == 0) own.num_cut = own.num_whole = 0;
+    unsigned long long sum = 0, sum_at_once = 0;  // of the thread's segments
+    if (shares())
+      for_own_segments([&](unsigned, typename Call::count size, chunk_counts counts) {
+        (is_at_once(size) ? sum_at_once : sum) += counts.word;
+      });
+    if (threadIdx.x == 0) {
+      own.num_cut = own.num_whole = 0;
+      if constexpr (Call::takes_at_once) own.num_at_once = 0;
+    }
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(sum > 0)) {
-      take_share(sum);
+    if (__syncthreads_or(sum > 0 || sum_at_once > 0)) {
+      bool takes_own = false;
+      if constexpr (Call::takes_at_once) {
+        takes_own = call.may_take_own && __syncthreads_count(sum_at_once > 0) >= fewest_own_segments;
+        if (!takes_own) sum += sum_at_once;
+        // The first thread has the size of the block's only segment.
+        if (takes_own && threadIdx.x == 0 && is_at_once(size)) list_at_once(segment);
+      }
+      if (!takes_own || __syncthreads_or(sum > 0)) take_share(sum, takes_own);
       reduce_share();
     }
     parts::wait_until_cleared();
@@ -129,21 +158,25 @@ struct few_segments_worker {
  private:
   __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
 
+  static __device__ bool is_at_once(typename Call::count size) {
+    return Call::takes_at_once && size > Call::most_warp_items && size <= at_once::most * chunk_items;
+  }
+
   // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
   template <class Of>
   __device__ void for_own_segments(const Of& of) const {
-    constexpr unsigned at_once = 4;
+    constexpr unsigned loads = 4;
 #pragma unroll 1
-    for (unsigned first = threadIdx.x; first < call.num_segments; first += at_once * segment_block_threads) {
-      typename Call::count sizes[at_once];
+    for (unsigned first = threadIdx.x; first < call.num_segments; first += loads * segment_block_threads) {
+      typename Call::count sizes[loads];
 #pragma unroll
-      for (unsigned k = 0; k < at_once; ++k) {
+      for (unsigned k = 0; k < loads; ++k) {
         const unsigned segment = first + k * segment_block_threads;
         const unsigned each = segment < call.num_segments ? segment : first;
         sizes[k] = call.offsets.size(each, call.offsets.begin(each));
       }
 #pragma unroll
-      for (unsigned k = 0; k < at_once; ++k) {
+      for (unsigned k = 0; k < loads; ++k) {
         const unsigned segment = first + k * segment_block_threads;
         if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
           of(segment, sizes[k], chunk_counts::of<Call>(sizes[k]));
@@ -172,8 +205,9 @@ struct few_segments_worker {
     if (lane == 0) write(segment, value, size > 0);
   }
 
-  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments.
-  __device__ void take_share(unsigned long long sum) const {
+  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments, less those that blocks
+  // take by their number.
+  __device__ void take_share(unsigned long long sum, bool takes_own) const {
     const unsigned warp = threadIdx.x / parts::warp_threads;
     const unsigned long long through = parts::warp_scan(sum, plus{});
     if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
@@ -191,6 +225,7 @@ struct few_segments_worker {
     const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
     if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
       for_own_segments([&](unsigned segment, typename Call::count size, chunk_counts each) {
+        if (takes_own && is_at_once(size)) return;
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {
           const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
@@ -203,7 +238,9 @@ struct few_segments_worker {
         if (begin < end) {
           const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
           if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
-          if (begin == 0 && end == num_chunks)
+          if (begin == 0 && end == num_chunks && is_at_once(size) && !comes_by_copies(segment))
+            list_at_once(segment);
+          else if (begin == 0 && end == num_chunks)
             own.whole[atomicAdd(&own.num_whole, 1u)] = static_cast<unsigned short>(segment);
           else if (is_posted && begin < end)
             own.cut[atomicAdd(&own.num_cut, 1u)] = {segment, first, begin, end};
@@ -212,6 +249,17 @@ struct few_segments_worker {
       });
     }
     __syncthreads();
+  }
+
+  // Chunks are faster one by one where all come by copies, and lie in items of at least four bytes.
+  __device__ bool comes_by_copies(unsigned segment) const {
+    const auto begin = call.offsets.begin(segment);
+    return sizeof(item) >= 4 && call.offsets.size(segment, begin) % chunk_items == 0 &&
+           flight::share::can_hold(call.reduction.items.of_segment(begin), chunk_items);
+  }
+
+  __device__ void list_at_once(unsigned segment) const {
+    own.whole[few_offset_segments - 1 - atomicAdd(&own.num_at_once, 1u)] = static_cast<unsigned short>(segment);
   }
 
   __device__ cut_of_call cut_of(unsigned segment) const {
@@ -223,7 +271,7 @@ struct few_segments_worker {
   __device__ void reduce_share() {
     const auto& op = call.reduction.op;
     const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
-    if (num_taken == 0) return;
+    if (!Call::takes_at_once && num_taken == 0) return;
     const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
     unsigned i = 0, turn = 0, chunk, end;
     cut_of_call cut;
@@ -238,9 +286,12 @@ struct few_segments_worker {
     };
     flight in_flight{own.held};
     T partial;  // of a segment that is whole
-    open();
-    iterator items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
-    in_flight.begin(items, cut.chunk_size(chunk));
+    iterator items;
+    if (!Call::takes_at_once || num_taken > 0) {
+      open();
+      items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+      in_flight.begin(items, cut.chunk_size(chunk));
+    }
     for (; i < num_taken; turn ^= 1) {
       const unsigned its = i, current = chunk, num_chunks = cut.num_chunks, size = cut.chunk_size(chunk);
       const bool is_last = chunk + 1 >= end;
@@ -273,6 +324,7 @@ struct few_segments_worker {
       }
       if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
+    if constexpr (Call::takes_at_once) reduce_at_once();
     // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
     // last, so this one takes the other memory.
     for (i = 0; i < num_cut; ++i) {
@@ -284,6 +336,28 @@ struct few_segments_worker {
           reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(last.first)},
                              num_chunks, op, own.of_warps[turn]);
       if (threadIdx.x == 0) write(last.segment, value);
+    }
+  }
+
+  __device__ void reduce_at_once() const {
+    const auto& op = call.reduction.op;
+    // The offsets of the next segment come while the block reduces one.
+    typename Call::offset next_begin{};
+    unsigned next_size = 0;
+    const auto look_at = [&](unsigned i) {
+      if (i >= own.num_at_once) return;
+      const unsigned segment = own.whole[few_offset_segments - 1 - i];
+      next_begin = call.offsets.begin(segment);
+      next_size = static_cast<unsigned>(call.offsets.size(segment, next_begin));
+    };
+    look_at(0);
+#pragma unroll 1
+    for (unsigned i = 0, turn = 0; i < own.num_at_once; turn ^= 1) {
+      const auto items = call.reduction.items.of_segment(next_begin);
+      const unsigned size = next_size;
+      look_at(++i);
+      const T value = at_once::template reduce<chunk_items>(items, size, op, own.of_at_once[turn]);
+      if (threadIdx.x == 0) write(own.whole[few_offset_segments - i], value);
     }
   }
 };
@@ -313,16 +387,24 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
   const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
   const std::size_t blocks = for_warps > resident ? for_warps : resident;
-  using call = few_segments_call<T, Reduction, Offsets>;
-  const call made{{reduction, offsets},
-                  static_cast<unsigned>(num_segments),
-                  static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
-                  static_cast<unsigned>(resident),
-                  1.0 / static_cast<double>(resident),
-                  parts::mailboxes<T>(region),
-                  storage.of_call};
-  return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
-                                  stream, made);
+  const auto launch = [&](auto takes_at_once) {
+    using call = few_segments_call<T, Reduction, Offsets, takes_at_once>;
+    const call made{{reduction, offsets},
+                    static_cast<unsigned>(num_segments),
+                    static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
+                    static_cast<unsigned>(resident),
+                    1.0 / static_cast<double>(resident),
+                    parts::mailboxes<T>(region),
+                    storage.of_call,
+                    num_segments <= resident};
+    return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
+                                    stream, made);
+  };
+  using item = typename offset_segments_call<T, Reduction, Offsets>::item;
+  constexpr bool can = chunks_at_once<T, item>::of_few, always = can && sizeof(T) <= 8;
+  if constexpr (can && !always)
+    if (num_segments >= fewest_of_large_at_once && num_segments <= resident) return launch(std::true_type{});
+  return launch(std::bool_constant<always>{});
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -6,8 +6,8 @@
 // same result wherever it lies. A block may have up to four chunks of a segment at once, to the same result.
 //
 // In the first launch a block takes so many segments. What would take it too long it lists as jobs, which the blocks of
-// the second launch draw. So one long segment keeps the whole device busy. Nobody waits for a block that may not have
-// started.
+// the second launch draw. So one long segment keeps the whole device busy. If most segments of a sample are long, the
+// block keeps more of its own. Nobody waits for a block that may not have started.
 #pragma once
 
 #include <cstddef>

@@ -66,8 +66,10 @@ inline __device__ void wait_for_copies() {
 #endif
 }
 
-// A thread's share of `size` items. So many aligned pieces of it are on their way at once.
-template <int threads, class T, class InputIteratorT, class Op, unsigned aligned_at_once = 4>
+// A thread's share of `size` items. So many pieces of it are on their way at once: aligned ones, and others of items of
+// at least four bytes.
+template <int threads, class T, class InputIteratorT, class Op, unsigned aligned_at_once = 4,
+          unsigned unaligned_at_once = 2>
 struct share_of_items {
   using pieces = pieces_of<InputIteratorT>;
   using item = typename pieces::item;
@@ -165,9 +167,10 @@ struct share_of_items {
   // The pieces first, first + threads … before `end`, some of them on their way at once.
   template <reading how>
   __device__ void take_pieces(unsigned first, unsigned end) {
-    constexpr unsigned at_once = how == reading::by_vectors                      ? aligned_at_once
-                                 : sizeof(item) >= 4 || how != reading::by_items ? 2
-                                                                                 : 1;
+    constexpr unsigned at_once = how == reading::by_vectors       ? aligned_at_once
+                                 : how == reading::by_two_vectors ? 2
+                                 : sizeof(item) >= 4              ? unaligned_at_once
+                                                                  : 1;
     constexpr unsigned num_vectors = how == reading::by_two_vectors ? 2 : 1;
     const item* const begin = pieces::address(items);
     const unsigned offset = how == reading::by_two_vectors ? reinterpret_cast<std::uintptr_t>(begin) % 16 : 0;

@@ -91,6 +91,60 @@ __device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const O
   return merge_in_block(share::reduce(items, size, threadIdx.x, op), share::num_valid(size), op, of_warps);
 }
 
+// Segments of up to so many chunks are reduced by one block with one barrier, where aggregates are not large. The warps
+// keep what they have of each chunk, so the bits are those of chunks that are merged one by one.
+template <class T, class Item>
+struct chunks_at_once {
+  static constexpr unsigned most = 4;
+  // Which items gain by it in one launch, and in the tiles and the jobs of two.
+  static constexpr bool of_few = sizeof(T) <= 64 && sizeof(Item) <= 4;
+  static constexpr bool of_tiles = sizeof(T) <= 64 && (sizeof(Item) == 4 || sizeof(Item) == 8);
+  static constexpr bool of_jobs = sizeof(T) <= 64 && sizeof(Item) == 4;
+  static constexpr unsigned num_kept = most * segment_block_warps;  // by the warps
+
+  // Keeps what the caller's warp has of the chunks of a segment.
+  template <unsigned chunk_items, class Items, class Op>
+  static __device__ void collect(Items items, unsigned size, const Op& op, T* kept) {
+    using share = share_of_items<segment_block_threads, T, Items, Op, 4, sizeof(Item) < 8 ? 4 : 2>;
+    const unsigned warp = threadIdx.x / parts::warp_threads, before = warp * parts::warp_threads;
+    kept += warp;
+#pragma unroll 1
+    for (;; kept += segment_block_warps) {
+      const unsigned chunk_size = parts::at_most(size, chunk_items), num_valid = share::num_valid(chunk_size);
+      T value = share::reduce(items, chunk_size, threadIdx.x, op);
+      value = reduce_valid_lanes<parts::warp_threads>(value, num_valid > before ? num_valid - before : 0, op);
+      if (threadIdx.x % parts::warp_threads == 0) *kept = value;
+      if (size <= chunk_items) break;
+      size -= chunk_items;
+      items = items + static_cast<std::ptrdiff_t>(chunk_items);
+    }
+  }
+
+  // The segment's aggregate, in the first thread of the block. Calls that follow each other take different memory.
+  template <unsigned chunk_items, class Items, class Op>
+  static __device__ T merge(unsigned size, const Op& op, const T* kept) {
+    using share = share_of_items<segment_block_threads, T, Items, Op>;
+    __syncthreads();
+    T value = kept[threadIdx.x % num_kept];
+    if (threadIdx.x >= parts::warp_threads) return value;
+    const unsigned begin = threadIdx.x / segment_block_warps * chunk_items;
+    const unsigned num_valid = size > begin ? share::num_valid(parts::at_most(size - begin, chunk_items)) : 0;
+    const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
+    value = reduce_valid_lanes<segment_block_warps>(value, valid_warps, op);
+    if (size <= chunk_items) return value;
+    const int lane_of_chunk = threadIdx.x * segment_block_warps % parts::warp_threads;
+    const T of_chunk =
+        parts::by_words(value, [=](auto word) { return __shfl_sync(parts::full_mask, word, lane_of_chunk); });
+    return reduce_valid_lanes<parts::warp_threads>(of_chunk, (size + chunk_items - 1) / chunk_items, op);
+  }
+
+  template <unsigned chunk_items, class Items, class Op>
+  static __device__ T reduce(const Items& items, unsigned size, const Op& op, T* kept) {
+    collect<chunk_items>(items, size, op, kept);
+    return merge<chunk_items, Items>(size, op, kept);
+  }
+};
+
 // Chunks that a block reduces one after the other. The next one's items are on their way while threads merge.
 template <class T, class Items, class Op>
 struct chunks_in_flight {

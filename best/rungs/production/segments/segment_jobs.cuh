@@ -14,13 +14,15 @@
 namespace rungs::RUNGS_ABI::production {
 
 // Jobs that are listed: chunk c of a segment whose first job is b is job b + c. There is room for one job a segment and
-// extra_jobs more; where those are taken, a long segment is one job.
+// extra_jobs more; where those are taken, a long segment is one job. So is one of chunks that are reduced at once, if
+// enough jobs for all blocks are listed already.
 //
 // Storage may hold anything. Who lists first finds another word than the call's tag, and sets the counters to zero.
 template <class T>
 struct segment_jobs {
   static constexpr unsigned extra_jobs = 64 * 1024;
   static constexpr unsigned most_of_one_job = 2;  // of a segment's chunks
+  static constexpr unsigned enough_jobs = 2048;
   static constexpr unsigned chunk_bits = 24, all_chunks = (1u << chunk_bits) - 1;
   struct counters {
     parts::tag of_call;  // or its complement while they are being set
@@ -88,8 +90,8 @@ struct written_by_others {
   __device__ written_by_others operator+(std::ptrdiff_t i) const { return {values + i}; }
 };
 
-// Lists the lane's segment where num_chunks is not 0. All lanes call it.
-template <class T>
+// Lists the lane's segment where num_chunks is not 0. Up to most_at_once chunks are reduced at once. All lanes call it.
+template <unsigned most_at_once, class T>
 __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::size_t segment, unsigned num_chunks) {
   using list = segment_jobs<T>;
   constexpr unsigned last_lane = parts::warp_threads - 1;
@@ -102,8 +104,12 @@ __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::
     if (lane == 0 && all > 0) first = atomicAdd(&counter, all);
     return __shfl_sync(parts::full_mask, first, 0) + sum - own;
   };
+  // Read together with the tag that begin_list looks at. An old number costs time, but the results are the same.
+  const bool has_enough = most_at_once > list::most_of_one_job && lane == 0 &&
+                          *static_cast<volatile unsigned long long*>(&jobs.count->listed) >= list::enough_jobs;
   if (lane == 0) jobs.begin_list(of_call);
-  unsigned num_jobs = num_chunks > list::most_of_one_job ? num_chunks : num_chunks > 0, all;
+  const unsigned most_of_one = __any_sync(parts::full_mask, has_enough) ? most_at_once : list::most_of_one_job;
+  unsigned num_jobs = num_chunks > most_of_one ? num_chunks : num_chunks > 0, all;
   const unsigned long long extra = draw(jobs.count->extra, num_jobs > 1 ? num_jobs - 1 : 0, all);
   if (num_jobs > 1 && extra + num_jobs - 1 > list::extra_jobs) num_jobs = 1;
   const unsigned long long first = draw(jobs.count->listed, num_jobs, all);

@@ -27,7 +27,13 @@ struct segments_tile {
   using item = typename Call::item;
   // What a warp's segments for the block may have together.
   static constexpr unsigned most_long_items = 8 * Call::most_warp_items;
-  static constexpr unsigned most_long_segments = segment_block_warps * (most_long_items / Call::most_warp_items);
+  using at_once = chunks_at_once<T, item>;
+  static constexpr unsigned chunk_items = Call::cut::template least_items<item>;
+  // The chunks of longer segments that the block reduces at once, if so many of 32 segments are for a block, too.
+  static constexpr int fewest_alike = 20;
+  static constexpr unsigned most_chunks_at_once = at_once::of_tiles ? 16 : 0;
+  static constexpr unsigned most_long_segments =
+      segment_block_warps * (most_long_items / Call::most_warp_items) + most_chunks_at_once;
 
   struct long_segment {
     std::size_t segment;
@@ -36,10 +42,17 @@ struct segments_tile {
   };
   struct shared {
     unsigned char orders[segment_block_warps][parts::warp_threads];
-    T of_warps[2][segment_block_warps];
-    unsigned num_long;
+    T of_warps[2][most_chunks_at_once > 0 ? at_once::num_kept : segment_block_warps];
+    unsigned num_long, num_chunks_at_once;
     long_segment long_segments[most_long_segments];
   };
+
+  // Whether most segments of a sample are for a block, too. Then other blocks have as much to do. All lanes call it.
+  static __device__ bool many_are_alike(const Call& call) {
+    const std::size_t segment = call.num_segments / parts::warp_threads * (threadIdx.x % parts::warp_threads);
+    const auto size = call.offsets.size(segment, call.offsets.begin(segment));
+    return __popc(__ballot_sync(parts::full_mask, size > Call::most_warp_items)) >= fewest_alike;
+  }
 
   static __device__ void run(const Call& call, shared& shared) {
     const auto& reduction = call.reduction;
@@ -53,7 +66,7 @@ struct segments_tile {
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
     const bool is_short = size <= short_segments<T>::most_items;
     const bool is_for_warp = !is_short && size <= Call::most_warp_items;
-    if (threadIdx.x == 0) shared.num_long = 0;
+    if (threadIdx.x == 0) shared.num_long = shared.num_chunks_at_once = 0;
     __syncthreads();
 
     if (exists && size == 0) reduction.write(segment, T{}, false);
@@ -77,15 +90,29 @@ struct segments_tile {
         shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, its_items};
         num_chunks = 0;
       }
+      if constexpr (most_chunks_at_once > 0) {
+        const bool may_be_own = num_chunks > 1 && num_chunks <= at_once::most;
+        if (__any_sync(parts::full_mask, may_be_own) && many_are_alike(call) && may_be_own &&
+            atomicAdd(&shared.num_chunks_at_once, num_chunks) + num_chunks <= most_chunks_at_once) {
+          shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, static_cast<unsigned>(size)};
+          num_chunks = 0;
+        }
+      }
       parts::wait_until_cleared();
-      if (__any_sync(parts::full_mask, num_chunks > 0)) list_jobs(call.jobs, call.of_call, segment, num_chunks);
+      if (__any_sync(parts::full_mask, num_chunks > 0))
+        list_jobs<at_once::of_jobs ? at_once::most : 0>(call.jobs, call.of_call, segment, num_chunks);
     }
     parts::wait_until_cleared();
     __syncthreads();
     for (unsigned i = 0; i < shared.num_long; ++i) {
       const long_segment& taken = shared.long_segments[i];
       const auto its_items = reduction.items.of_segment(taken.begin);
-      const T value = reduce_by_block<T>(its_items, taken.size, op, shared.of_warps[i % 2]);
+      T* const of_warps = shared.of_warps[i % 2];
+      T value;
+      if constexpr (at_once::of_tiles)
+        value = at_once::template reduce<chunk_items>(its_items, taken.size, op, of_warps);
+      else
+        value = reduce_by_block<T>(its_items, taken.size, op, of_warps);
       if (threadIdx.x == 0) reduction.write(taken.segment, value, true);
     }
   }

@@ -13,7 +13,8 @@ namespace rungs::RUNGS_ABI::production {
 
 inline constexpr int job_blocks = 4;  // of a multiprocessor, with 32 KB each on their way
 
-// What the blocks of the second launch do. A block has one barrier a chunk. Before it, threads begin the chunk after.
+// What the blocks of the second launch do. A block has one barrier a chunk, or a segment of chunks that it reduces at
+// once. Before it, threads begin the chunk after.
 template <class Call>
 struct segments_worker {
   using T = typename Call::T;
@@ -38,9 +39,11 @@ struct segments_worker {
   };
   static constexpr unsigned num_jobs_kept = 8, none = ~0u;
   using flight = chunks_in_flight<T, iterator, op_of_call>;
+  using at_once = chunks_at_once<T, item>;
+  static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
   struct shared {
     uint4 held[flight::held_pieces];
-    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
+    T of_warps[2][at_once::of_jobs ? at_once::num_kept : segment_block_warps], of_merge[segment_block_warps], of_chunk;
     job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
     drawn_ahead ahead;        // used by the thread that draws
     unsigned complete[2];     // of these, or none
@@ -81,17 +84,22 @@ struct segments_worker {
     cut_of_call cut = cut_of(own.jobs[0]);
     unsigned chunk = own.jobs[0].first_chunk();
     iterator items = items_of(own.jobs[0], cut, chunk);
-    in_flight.begin(items, cut.chunk_size(chunk));
+    if (!is_at_once(own.jobs[0], cut)) in_flight.begin(items, cut.chunk_size(chunk));
     for (bool goes_on = true; goes_on; turn ^= 1) {
       const job& taken = own.jobs[number % num_jobs_kept];
       const unsigned num_chunks = cut.num_chunks, size = cut.chunk_size(chunk), current = chunk;
-      const bool takes_all = taken.chunk == list::all_chunks, is_last = !takes_all || chunk + 1 == num_chunks;
+      const bool takes_all = taken.chunk == list::all_chunks, takes_at_once = is_at_once(taken, cut);
+      const bool is_last = !takes_all || takes_at_once || chunk + 1 == num_chunks;
       if (draws && is_last) {
         const unsigned long long its_entry = entry_of(own.ahead.later), drawn = atomicAdd(&jobs.count->drawn, 1ull);
         own.jobs[(number + 2) % num_jobs_kept] = described(own.ahead.next, own.ahead.entry);
         own.ahead = {own.ahead.later, its_entry, 4ull * gridDim.x + drawn};
       }
-      T value = in_flight.reduce(items, size, op);
+      T value;
+      if (takes_at_once)
+        at_once::template collect<chunk_items>(items, static_cast<unsigned>(taken.size), op, own.of_warps[turn]);
+      else
+        value = in_flight.reduce(items, size, op);
       ++chunk;
       if (is_last) {
         const job& next = own.jobs[++number % num_jobs_kept];
@@ -103,10 +111,12 @@ struct segments_worker {
       }
       if (goes_on) {
         items = items_of(own.jobs[number % num_jobs_kept], cut, chunk);
-        in_flight.begin(items, cut.chunk_size(chunk));
+        if (!is_at_once(own.jobs[number % num_jobs_kept], cut)) in_flight.begin(items, cut.chunk_size(chunk));
       }
       if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
-      value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
+      value = takes_at_once ? at_once::template merge<chunk_items, iterator>(static_cast<unsigned>(taken.size), op,
+                                                                             own.of_warps[turn])
+                            : merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
       merge_complete(own.complete[turn]);
 
       if (takes_all && num_chunks > parts::warp_threads) {
@@ -117,7 +127,7 @@ struct segments_worker {
         __syncthreads();
         if (is_last) write(taken.segment, merge_in_block(partial, num_chunks, op, own.of_merge));
       } else if (threadIdx.x < parts::warp_threads) {
-        if (num_chunks == 1) {
+        if (num_chunks == 1 || takes_at_once) {
           write(taken.segment, value);
         } else if (takes_all) {
           partial = with_chunk(partial, current, value);
@@ -136,6 +146,9 @@ struct segments_worker {
   }
 
  private:
+  static __device__ bool is_at_once(const job& its, const cut_of_call& cut) {
+    return at_once::of_jobs && its.chunk == list::all_chunks && cut.num_chunks <= at_once::most;
+  }
   static __device__ cut_of_call cut_of(const job& its) { return cut_of_call::template of<item>(its.size); }
   __device__ void write(std::size_t segment, const T& aggregate) const {
     if (threadIdx.x == 0) call.reduction.write(segment, aggregate, true);
