@@ -1,5 +1,6 @@
 // Which items a selection chooses. A criterion reads what it needs beside the items (fetch), and later gives the flags
 // of the lane's items that are chosen, of those that are present. What it will read can be brought to the L2 before.
+// `bytes_beside`: read with each item.
 #pragma once
 
 #include "rungs/production/compaction/tiles.cuh"
@@ -11,6 +12,7 @@ struct nothing_fetched {};
 // A flag for each item, as it is or as an operator has it.
 template <class FlagIteratorT, class SelectOpT>
 struct chosen_by_flag {
+  static constexpr std::size_t bytes_beside = sizeof(held_of<parts::item_of<FlagIteratorT>>);
   FlagIteratorT d_flags;
   SelectOpT select_op;
   bool by_vectors;
@@ -39,6 +41,7 @@ struct as_bool {
 
 template <class SelectOpT>
 struct chosen_by_item {
+  static constexpr std::size_t bytes_beside = 0;
   SelectOpT select_op;
 
   template <int>
@@ -57,6 +60,7 @@ struct chosen_by_item {
 // The first item of each run of equal ones.
 template <class EqualityOpT>
 struct chosen_as_first {
+  static constexpr std::size_t bytes_beside = 0;
   EqualityOpT equality_op;
 
   template <int>

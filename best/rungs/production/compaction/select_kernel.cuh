@@ -57,9 +57,10 @@ struct selection {
   // Resident on a multiprocessor: while some wait for what precedes them, others read.
   static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;
   // Whether many are faster in rounds (select_rounds.cuh): of items that are not too wide to be staged twice. With
-  // values they are not, nor are narrow ones of which all are written.
+  // values they are not. Where all are written, bytes are if registers hold their flags, too, and two bytes are not.
   static constexpr bool suits_rounds =
-      !has_values && sizeof(item) <= 16 && (others == rejected::nowhere || sizeof(item) >= 4);
+      !has_values && sizeof(item) <= 16 &&
+      (others == rejected::nowhere || sizeof(item) >= 4 || (sizeof(item) == 1 && Criterion::bytes_beside <= 1));
 
   struct memory {
     alignas(16) unsigned char staged[!is_staged
