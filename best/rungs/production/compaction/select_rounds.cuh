@@ -172,8 +172,11 @@ cudaError_t select(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
                            num_blocks, storage, stream);
   }
   if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(select_kernel<Selection>, num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0,
-                                  storage.clears, stream, call, counts, storage.of_call);
+  // Of so many tiles nearly all are read at once (H200): few blocks would look back over many windows.
+  const bool gathers = num_tiles >= 64 && num_tiles <= 256;
+  return parts::launch_overlapped(gathers ? select_kernel<Selection, true> : select_kernel<Selection, false>,
+                                  num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0, storage.clears, stream, call,
+                                  counts, storage.of_call);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
