@@ -1,6 +1,5 @@
 // Which items a selection chooses. A criterion reads what it needs beside the items (fetch), and later gives the flags
 // of the lane's items that are chosen, of those that are present. What it will read can be brought to the L2 before.
-// `bytes_beside`: read with each item.
 #pragma once
 
 #include "rungs/production/compaction/tiles.cuh"
@@ -12,7 +11,7 @@ struct nothing_fetched {};
 // A flag for each item, as it is or as an operator has it.
 template <class FlagIteratorT, class SelectOpT>
 struct chosen_by_flag {
-  static constexpr std::size_t bytes_beside = sizeof(held_of<parts::item_of<FlagIteratorT>>);
+  static constexpr bool reads_flags = true;
   FlagIteratorT d_flags;
   SelectOpT select_op;
   bool by_vectors;
@@ -41,7 +40,7 @@ struct as_bool {
 
 template <class SelectOpT>
 struct chosen_by_item {
-  static constexpr std::size_t bytes_beside = 0;
+  static constexpr bool reads_flags = false;
   SelectOpT select_op;
 
   template <int>
@@ -60,7 +59,7 @@ struct chosen_by_item {
 // The first item of each run of equal ones.
 template <class EqualityOpT>
 struct chosen_as_first {
-  static constexpr std::size_t bytes_beside = 0;
+  static constexpr bool reads_flags = false;
   EqualityOpT equality_op;
 
   template <int>

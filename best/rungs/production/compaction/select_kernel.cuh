@@ -60,10 +60,10 @@ struct selection {
   // Of few tiles a multiprocessor gets two at most; then registers may hold more.
   static constexpr int least_blocks_of_few = least_blocks < 2 ? least_blocks : 2;
   // Whether many are faster in rounds (select_rounds.cuh): of items that are not too wide to be staged twice. With
-  // values they are not. Where all are written, bytes are if registers hold their flags, too, and two bytes are not.
+  // values they are not. Where all are written, bytes are unless they have flags, and two bytes are not.
   static constexpr bool suits_rounds =
       !has_values && sizeof(item) <= 16 &&
-      (others == rejected::nowhere || sizeof(item) >= 4 || (sizeof(item) == 1 && Criterion::bytes_beside <= 1));
+      (others == rejected::nowhere || sizeof(item) >= 4 || (sizeof(item) == 1 && !Criterion::reads_flags));
 
   struct memory {
     alignas(16) unsigned char staged[!is_staged

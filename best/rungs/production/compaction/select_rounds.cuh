@@ -112,12 +112,10 @@ struct select_job {
 };
 
 // Parts bytes: chosen ones are put together by words from the first slot on, the others backwards from the last one.
-// Fewer warps leave each lane 80 registers, or 96 where it holds flags, too.
+// A warp less leaves each lane 80 registers.
 template <class Selection>
-inline constexpr int workers_that_part = decltype(Selection::criterion)::bytes_beside == 0 ? 23 : 19;
-template <class Selection>
-struct part_bytes_job : select_job<Selection, workers_that_part<Selection>> {
-  using base = select_job<Selection, workers_that_part<Selection>>;
+struct part_bytes_job : select_job<Selection, 23> {
+  using base = select_job<Selection, 23>;
   using base::call, base::tile_items;
   using typename base::found, typename base::item, typename base::items, typename base::marks, typename base::shape,
       typename base::staged;
