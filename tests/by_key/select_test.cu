@@ -162,6 +162,35 @@ class Select : public Calls {
     });
   }
 
+  // Partitions alone, without the host's copies for the other calls.
+  template <class T>
+  void expect_parted(std::size_t n, pattern how, std::size_t offset) {
+    SCOPED_TRACE(testing::Message() << n << " items of " << sizeof(T) << " bytes, pattern " << static_cast<int>(how)
+                                    << ", offset " << offset);
+    const std::vector<T> items = items_of<T>(n, how);
+    std::vector<char> flags(n);
+    std::vector<T> chosen, others;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool is_it = is_chosen{}(items[i]);
+      (is_it ? chosen : others).push_back(items[i]);
+      flags[i] = is_it ? static_cast<char>(1 + i % 100) : 0;
+    }
+    const guarded<T> in(items, offset);
+    const guarded<char> d_flags(flags, offset);
+    outputs<T> out(n, offset == 0 ? 0 : 3);
+    outputs<unsigned long long> num(1, 0);
+    run([&](auto&&... storage) {
+      return DevicePartition::If(storage..., in.data(), out.data(), num.data(), n, is_chosen{});
+    });
+    num.expect({chosen.size()});
+    out.expect(chosen, others);
+    run([&](auto&&... storage) {
+      return DevicePartition::Flagged(storage..., in.data(), d_flags.data(), out.data(), num.data(), n);
+    });
+    num.expect({chosen.size()});
+    out.expect(chosen, others);
+  }
+
   template <class T>
   void expect_right_everywhere() {
     for (const std::size_t n : around_tiles)
@@ -186,6 +215,17 @@ TEST_F(Select, ManyItems) {
   expect_right<int>((1 << 24) + 12'345, pattern::runs, 1);
   expect_right<long long>((1 << 23) + 7, pattern::few, 0);
   expect_right<bundle<4>>((1 << 22) + 3'071, pattern::runs, 0);
+}
+
+TEST_F(Select, PartitionsOfManyBytes) {
+  constexpr std::size_t least = 64 << 20;
+  expect_parted<unsigned char>(least - 1, pattern::random, 0);
+  expect_parted<unsigned char>(least, pattern::random, 0);
+  expect_parted<signed char>(least + 1, pattern::runs, 1);
+  expect_parted<signed char>(least + 24'575, pattern::random, 1);
+  expect_parted<unsigned char>(least + 12'345, pattern::few, 0);
+  expect_parted<unsigned char>(least + 7, pattern::all, 1);
+  expect_parted<signed char>(least + 3'071, pattern::none, 1);
 }
 
 // Flags that are the items themselves, where both are replaced.
@@ -254,6 +294,29 @@ TEST_F(Select, IteratorsThatAreNoPointers) {
     return DeviceSelect::If(storage..., made<squared>{}, negating{out.data()}, discarding{}, n, is_small{});
   });
   out.expect(expected);
+}
+
+// Bytes that are made and go to an iterator, as many as are taken in rounds.
+struct digit {
+  __host__ __device__ unsigned char operator()(long long i) const { return static_cast<unsigned char>(i * i % 10); }
+};
+struct is_small_digit {
+  __host__ __device__ bool operator()(unsigned char item) const { return item < 5; }
+};
+TEST_F(Select, ManyBytesThroughIterators) {
+  constexpr std::size_t n = (64 << 20) + 5;
+  std::vector<int> chosen, others;
+  for (std::size_t i = 0; i < n; ++i) {
+    const unsigned char item = digit{}(static_cast<long long>(i));
+    (is_small_digit{}(item) ? chosen : others).push_back(-static_cast<int>(item));
+  }
+  outputs<int> out(n, 0);
+  outputs<unsigned long long> num(1, 0);
+  run([&](auto&&... storage) {
+    return DevicePartition::If(storage..., made<digit>{}, negating{out.data()}, num.data(), n, is_small_digit{});
+  });
+  num.expect({chosen.size()});
+  out.expect(chosen, others);
 }
 
 // More than 2^31 items: chosen ones at known places, and all of them.

@@ -110,7 +110,7 @@ struct reduce_by_key_job : by_key_job<Call> {
   using base::call, base::counts, base::num_workers, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::key, typename base::marks,
       typename base::shape;
-  static constexpr int num_lookers = 2, resident_blocks = 2, lag = 2;
+  static constexpr int num_lookers = 2, resident_blocks = 2, lag = 2, spare = 0;
 
   struct staged {
     alignas(16) unsigned char keys[sizeof(key) * tile_items + 16];
@@ -173,7 +173,7 @@ struct scan_by_key_job : by_key_job<Call> {
   using base = by_key_job<Call>;
   using base::call, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::marks, typename base::shape;
-  static constexpr int num_lookers = 1, resident_blocks = sizeof(T) == 8 ? 3 : 2, lag = 2;
+  static constexpr int num_lookers = 1, resident_blocks = sizeof(T) == 8 ? 3 : 2, lag = 2, spare = 0;
   static constexpr bool is_exclusive = Call::result == of_runs::exclusive_scans;
 
   struct staged {

@@ -11,6 +11,7 @@ struct nothing_fetched {};
 // A flag for each item, as it is or as an operator has it.
 template <class FlagIteratorT, class SelectOpT>
 struct chosen_by_flag {
+  static constexpr bool reads_flags = true;
   FlagIteratorT d_flags;
   SelectOpT select_op;
   bool by_vectors;
@@ -39,6 +40,7 @@ struct as_bool {
 
 template <class SelectOpT>
 struct chosen_by_item {
+  static constexpr bool reads_flags = false;
   SelectOpT select_op;
 
   template <int>
@@ -57,6 +59,7 @@ struct chosen_by_item {
 // The first item of each run of equal ones.
 template <class EqualityOpT>
 struct chosen_as_first {
+  static constexpr bool reads_flags = false;
   EqualityOpT equality_op;
 
   template <int>

@@ -13,6 +13,7 @@
 // A Job says what is done:
 //   num_workers, num_lookers         warps
 //   lag                              rounds from reading to writing, 1 at least
+//   spare                            1 if a tile's place in shared memory is cleared a round before, or 0
 //   ahead                            tiles of which a lane's items are under way or held, 1 at least
 //   tile_items
 //   items = read(tile, warp)         what a lane holds of a tile; the loads need not have arrived
@@ -21,6 +22,7 @@
 //   stage(staged, found, items, marks, tile, warp)       in shared memory
 //   look(staged, found, state, tile, looker, tag)        what precedes the tile; `state` is a looker's own
 //   write(staged, tile, warp)
+//   clear(staged)                    by the workers, if there is a spare place
 //   bring(tile)                      to the L2, while the block waits for its first draw; a hint
 #pragma once
 
@@ -73,7 +75,7 @@ class drawn_tiles {
 
 template <class Job>
 struct rounds_memory {
-  static constexpr int length = Job::lag + 1;  // of the rings
+  static constexpr int length = Job::lag + 1 + Job::spare;  // of the rings
   typename Job::staged staged[length];
   typename Job::found found[length];
   unsigned long long next[2], first[Job::ahead];  // drawn
@@ -84,17 +86,18 @@ struct rounds_memory {
 template <class Job>
 struct round_place {
   unsigned round = 0;
-  int here = 0, behind = 1, left_behind = Job::lag;  // rounds without a tile
+  int here = 0, behind = 1 + Job::spare, left_behind = Job::lag;  // rounds without a tile
 
   __device__ bool has_behind(const rounds_memory<Job>& shared, unsigned num_tiles) const {
     return round >= Job::lag && shared.tile[behind] < num_tiles;
   }
+  static __device__ int next(int place) { return place == rounds_memory<Job>::length - 1 ? 0 : place + 1; }
   // Whether the round was the last one.
   __device__ bool ends(bool had_tile) {
     if (!had_tile && --left_behind == 0) return true;
     ++round;
-    here = behind;
-    behind = behind == Job::lag ? 0 : behind + 1;
+    here = Job::spare == 0 ? behind : next(here);
+    behind = next(behind);
     return false;
   }
 };
@@ -118,6 +121,7 @@ __device__ void work_in_rounds(const Job& job, rounds_memory<Job>& shared, unsig
       if (exists) marks = job.examine(shared.found[at.here], items[turn], tile, warp);
       __syncthreads();
       if (exists) {
+        if constexpr (Job::spare > 0) job.clear(shared.staged[at.next(at.here)]);
         job.stage(shared.staged[at.here], shared.found[at.here], items[turn], marks, tile, warp);
         tiles[turn] = static_cast<unsigned>(shared.next[at.round % 2]);
         if (tiles[turn] < num_tiles) items[turn] = job.read(tiles[turn], warp);
@@ -160,6 +164,8 @@ __global__ void __launch_bounds__((Job::num_workers + Job::num_lookers) * parts:
   const bool draws = threadIdx.x == Job::num_workers * parts::warp_threads;
 #pragma unroll
   for (int k = 0; k < Job::ahead; ++k) job.bring(blockIdx.x + k * gridDim.x);
+  if constexpr (Job::spare > 0)
+    if (looker < 0) job.clear(shared.staged[0]);
   parts::wait_until_cleared();
   if (draws) {
     tiles.begin(tag);

@@ -5,6 +5,7 @@
 // in shared memory while its first warp looks back. From there they are stored in the order of the output.
 #pragma once
 
+#include "rungs/parts/gather.cuh"
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
@@ -56,10 +57,13 @@ struct selection {
   static constexpr bool stages_values = has_values && is_staged && value_bytes <= 32 * 1024;
   // Resident on a multiprocessor: while some wait for what precedes them, others read.
   static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;
+  // Of few tiles a multiprocessor gets two at most; then registers may hold more.
+  static constexpr int least_blocks_of_few = least_blocks < 2 ? least_blocks : 2;
   // Whether many are faster in rounds (select_rounds.cuh): of items that are not too wide to be staged twice. With
-  // values they are not, nor are narrow ones of which all are written.
+  // values they are not. Where all are written, bytes are unless they have flags, and two bytes are not.
   static constexpr bool suits_rounds =
-      !has_values && sizeof(item) <= 16 && (others == rejected::nowhere || sizeof(item) >= 4);
+      !has_values && sizeof(item) <= 16 &&
+      (others == rejected::nowhere || sizeof(item) >= 4 || (sizeof(item) == 1 && !Criterion::reads_flags));
 
   struct memory {
     alignas(16) unsigned char staged[!is_staged
@@ -83,8 +87,10 @@ struct selection {
   __device__ OutputIteratorT place_from_end(std::size_t rank) const { return place(num_items - 1 - rank); }
 };
 
-template <class Selection>
-__global__ void __launch_bounds__(Selection::shape::block_threads, Selection::least_blocks)
+// If it `gathers`, a block adds up all counts before its tile at once, and posts nothing else.
+template <class Selection, bool gathers>
+__global__ void __launch_bounds__(Selection::shape::block_threads,
+                                  gathers ? Selection::least_blocks_of_few : Selection::least_blocks)
     select_kernel(Selection call, parts::mailboxes<unsigned long long> mailboxes, parts::tag tag) {
   using shape = typename Selection::shape;
   using item = typename Selection::item;
@@ -115,7 +121,7 @@ __global__ void __launch_bounds__(Selection::shape::block_threads, Selection::le
     if (lane == 0 && tile != gridDim.x - 1) {
       if (call.in_place) __threadfence();
       mailboxes.post(tile, static_cast<unsigned long long>(of_tile), tag,
-                     tile > 0 ? posted::aggregate : posted::prefix);
+                     tile > 0 || gathers ? posted::aggregate : posted::prefix);
     }
   }
 
@@ -155,13 +161,16 @@ __global__ void __launch_bounds__(Selection::shape::block_threads, Selection::le
                                                             call.values.by_vectors);
   if (warp == 0) {
     unsigned long long before = 0;
-    if (tile > 0) before = scans::prefix_before(mailboxes, tile, tag, plus{});
+    if constexpr (gathers)
+      before = parts::gather<8>(mailboxes, 0, tile, tag, plus{});
+    else if (tile > 0)
+      before = scans::prefix_before(mailboxes, tile, tag, plus{});
     if (call.in_place) __threadfence();
     if (lane == 0) {
       const unsigned long long through = before + static_cast<unsigned long long>(of_tile);
       if (tile == gridDim.x - 1)
         *call.d_num_selected_out = through;
-      else if (tile > 0)
+      else if (tile > 0 && !gathers)
         mailboxes.post(tile, through, tag, posted::prefix);
       shared.before = before;
     }

@@ -2,15 +2,16 @@
 // the next tile has been examined.
 #pragma once
 
+#include "rungs/production/compaction/byte_tiles.cuh"
 #include "rungs/production/compaction/rounds.cuh"
 #include "rungs/production/compaction/select_kernel.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
-template <class Selection>
+template <class Selection, int num_workers_ = 24>
 struct select_job {
   using item = typename Selection::item;
-  static constexpr int num_workers = 24, num_lookers = 1, resident_blocks = 1, lag = 2, ahead = 2;
+  static constexpr int num_workers = num_workers_, num_lookers = 1, resident_blocks = 1, lag = 2, ahead = 2, spare = 0;
   using shape = rows_of_warps<Selection::shape::neighbours, 4, num_workers>;
   static constexpr int tile_items = shape::tile_items;
   // 64 MiB of bytes take less time than with a tile a block, 16 MiB more (H200).
@@ -110,6 +111,41 @@ struct select_job {
   }
 };
 
+// Parts bytes: chosen ones are put together by words from the first slot on, the others backwards from the last one.
+// A warp less leaves each lane 80 registers.
+template <class Selection>
+struct part_bytes_job : select_job<Selection, 23> {
+  using base = select_job<Selection, 23>;
+  using base::call, base::tile_items;
+  using typename base::found, typename base::item, typename base::items, typename base::marks, typename base::shape,
+      typename base::staged;
+  static constexpr int spare = 1;  // words are joined with zeros
+
+  __device__ void clear(staged& slots) const { clear_bytes<shape::block_threads>(slots.items, tile_items); }
+
+  __device__ void stage(staged& to, const found& of_tile, const items& here, const marks& flags, unsigned,
+                        int warp) const {
+    if (warp == 0) {
+      const int num_chosen = of_tile.before_by_lanes(base::num_workers);
+      if (threadIdx.x == 0) to.num_chosen = num_chosen;
+    }
+    part_bytes(to.items, here.of_lane, flags.chosen, flags.present, flags.counts, warp, of_tile.before_by_lanes(warp));
+  }
+
+  __device__ void write(const staged& from, unsigned tile, int) const {
+    const std::size_t before = from.before, rejected_before = base::first_of(tile) - before;
+    const int num_chosen = from.num_chosen, num_others = this->left_of(tile) - num_chosen;
+    store_bytes<shape::block_threads, item>(from.items, 0, call.place(before), num_chosen);
+    store_bytes<shape::block_threads, item>(from.items, tile_items - num_others,
+                                            call.place(call.num_items - rejected_before - num_others), num_others);
+  }
+};
+
+template <class Selection>
+using job_in_rounds =
+    std::conditional_t<sizeof(typename Selection::item) == 1 && Selection::others == rejected::to_the_end,
+                       part_bytes_job<Selection>, select_job<Selection>>;
+
 // Storage: a mailbox of 16 bytes for each tile, and what draws tiles.
 template <class Selection>
 cudaError_t select(void* d_temp_storage, std::size_t& temp_storage_bytes, const Selection& call, cudaStream_t stream) {
@@ -124,7 +160,7 @@ cudaError_t select(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
   if (num_tiles > 0) error = storage.open(region, bytes, stream);
   const mailboxes counts(region + drawn_tiles::bytes);
   if constexpr (Selection::suits_rounds) {
-    using job = select_job<Selection>;
+    using job = job_in_rounds<Selection>;
     static_assert(job::tile_items >= shape::tile_items, "the storage is that of smaller tiles");
     bool suits = false;
     int num_blocks = 0;
@@ -134,8 +170,11 @@ cudaError_t select(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
                            num_blocks, storage, stream);
   }
   if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(select_kernel<Selection>, num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0,
-                                  storage.clears, stream, call, counts, storage.of_call);
+  // Of so many tiles nearly all are read at once (H200): few blocks would look back over many windows.
+  const bool gathers = num_tiles >= 64 && num_tiles <= 256;
+  return parts::launch_overlapped(gathers ? select_kernel<Selection, true> : select_kernel<Selection, false>,
+                                  num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0, storage.clears, stream, call,
+                                  counts, storage.of_call);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -137,6 +137,11 @@ class neighbours_of {
       return parts_[k];
     }
   }
+  // Packed neighbours, four bytes of them.
+  __device__ unsigned word(int i) const {
+    static_assert(is_packed);
+    return parts_[i];
+  }
 
  private:
   static constexpr int num_parts = is_packed ? num_bytes / 4 : count;
@@ -353,6 +358,10 @@ class row_counts {
     for (int row = 0; row < Shape::num_rows; ++row) count += of_warp(row);
     return count;
   }
+  __device__ int of_warp(int row) const {
+    const int count = static_cast<int>(of_warp_ >> (row * bits) & mask);
+    return is_split ? count + static_cast<int>(of_last_lane_ >> (row * bits) & mask) : count;
+  }
   // Of the warp's flags those before the lane's in a row.
   __device__ int before(int row) const {
     int count = static_cast<int>(before_ >> (row * bits) & mask);
@@ -363,11 +372,6 @@ class row_counts {
 
  private:
   word before_, of_warp_, of_last_lane_;
-
-  __device__ int of_warp(int row) const {
-    const int count = static_cast<int>(of_warp_ >> (row * bits) & mask);
-    return is_split ? count + static_cast<int>(of_last_lane_ >> (row * bits) & mask) : count;
-  }
 };
 
 // Counts of the warps of a block.
