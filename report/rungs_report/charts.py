@@ -434,7 +434,7 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
 def headline(machine: Machine, looks: dict[Variant, Style], series: list[tuple[str, Cell]], name: str) -> Chart | None:
     """The README's chart: a line for each topic."""
     said = words.listed([f"{label} ({describe(problem)})" for label, problem in series])
-    return _several(machine, series, name, f"Best rung against CUB on {machine.name}: {said}; 1.0 is CUB, hollow marks are ties")
+    return _several(machine, series, name, f"Best rung against CUB on {machine.name}: {said}; 1.0 is CUB, hollow marks are ties", log=True)
 
 
 def kinds(machine: Machine, looks: dict[Variant, Style], series: list[tuple[str, Cell]], name: str) -> Chart | None:
