@@ -265,7 +265,9 @@ TEST_F(Program, ABudgetEndsTheRunWithSuccess) {
 
 TEST_F(Program, AnInterruptedRunLeavesAWholeFile) {
   const pid_t child = start({"--full", out_flag()});
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  // Its first rows tell that it listens to the signal.
+  for (int tries = 0; tries < 600 && !std::filesystem::exists(folder / "result.json"); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   kill(child, SIGINT);
   EXPECT_EQ(finish(child).code, exit_interrupted);
   EXPECT_EQ(result()["complete"], false);
