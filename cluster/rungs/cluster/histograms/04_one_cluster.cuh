@@ -134,24 +134,20 @@ struct one_cluster : parts::histogram_calls<one_cluster> {
   // Returns cudaErrorNotSupported where the device has no clusters.
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+    using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+    char* unused;
+    std::size_t allowed_bytes;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = parts::most_shared_bytes(allowed_bytes);
+    if (error != cudaSuccess) return error;
+    if (cluster_storage(bins.num_bins).most_bytes() > allowed_bytes)
+      return rungs::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                                                      d_histogram, bins, stream);
+    return count_by_cluster<rows, parts::greatest_cluster_blocks>(d_samples, num_samples, d_histogram, bins,
+                                                                  allowed_bytes, stream);
+  }
 };
-
-template <class Bins, class SampleIteratorT, class CounterT>
-cudaError_t one_cluster::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                               std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-  using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
-  char* unused;
-  std::size_t allowed_bytes;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  error = parts::most_shared_bytes(allowed_bytes);
-  if (error != cudaSuccess) return error;
-  if (cluster_storage(bins.num_bins).most_bytes() > allowed_bytes)
-    return rungs::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
-                                                    d_histogram, bins, stream);
-  return count_by_cluster<rows, parts::greatest_cluster_blocks>(d_samples, num_samples, d_histogram, bins,
-                                                                allowed_bytes, stream);
-}
 
 }  // namespace rungs::RUNGS_ABI::cluster::histograms

@@ -61,39 +61,34 @@ struct remote_stores {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr);
-};
-
-template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-cudaError_t remote_stores::reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                                  OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                                  cudaStream_t stream) {
-  char* unused;
-  int cluster_blocks;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  const auto choose = [&](auto reader) {
-    using tile = typename decltype(reader)::named;
-    return parts::choose_cluster<parts::any_size>(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>,
-                                                  tile::block_threads, parts::ceil_div(num_items, tile::tile_items),
-                                                  cluster_blocks);
-  };
-  const auto launch = [&](auto reader) {
-    using tile = typename decltype(reader)::named;
-    return parts::launch_clusters(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>, 1,
-                                  {cluster_blocks, tile::block_threads}, stream, d_in, num_items, d_out, reduction_op,
-                                  init);
-  };
-  using small = parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
-  if (num_items <= std::size_t(parts::greatest_cluster_blocks) * small::tile_items) {
-    error = choose(parts::type<small>{});
+                            cudaStream_t stream = nullptr) {
+    char* unused;
+    int cluster_blocks;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    const auto choose = [&](auto reader) {
+      using tile = typename decltype(reader)::named;
+      return parts::choose_cluster<parts::any_size>(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>,
+                                                    tile::block_threads, parts::ceil_div(num_items, tile::tile_items),
+                                                    cluster_blocks);
+    };
+    const auto launch = [&](auto reader) {
+      using tile = typename decltype(reader)::named;
+      return parts::launch_clusters(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>, 1,
+                                    {cluster_blocks, tile::block_threads}, stream, d_in, num_items, d_out, reduction_op,
+                                    init);
+    };
+    using small = parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
+    if (num_items <= std::size_t(parts::greatest_cluster_blocks) * small::tile_items) {
+      error = choose(parts::type<small>{});
+      if (error != cudaSuccess) return error;
+      if (num_items <= std::size_t(cluster_blocks) * small::tile_items)  // not where eight blocks are the most
+        return parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
+    }
+    error = choose(parts::type<parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>>{});
     if (error != cudaSuccess) return error;
-    if (num_items <= std::size_t(cluster_blocks) * small::tile_items)  // not where eight blocks are the most
-      return parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
+    return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks, launch);
   }
-  error = choose(parts::type<parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>>{});
-  if (error != cudaSuccess) return error;
-  return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks, launch);
-}
+};
 
 }  // namespace rungs::RUNGS_ABI::cluster::reductions

@@ -104,7 +104,19 @@ struct remote_prefixes : parts::scan_calls<remote_prefixes> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
+    using small = parts::rows<small_num_rows, InputIteratorT, OutputIteratorT, T>;
+    using large = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    char* unused;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
+    const auto launch = [&](auto rows) {
+      return launch_cluster<kind, typename decltype(rows)::named>(d_in, d_out, scan_op, seed, num_items, stream);
+    };
+    if (num_items <= parts::portable_cluster_blocks * num_warps * small::warp_items)
+      return parts::with_rows<small>(d_in, d_out, num_items, launch);
+    return parts::with_rows<large>(d_in, d_out, num_items, launch);
+  }
 
  private:
   static constexpr std::size_t num_warps = block_threads / parts::warp_threads;
@@ -128,22 +140,5 @@ struct remote_prefixes : parts::scan_calls<remote_prefixes> {
                                   seed, Rows::vectorised(d_in, d_out));
   }
 };
-
-template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
-cudaError_t remote_prefixes::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                                  OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
-                                  cudaStream_t stream) {
-  using small = parts::rows<small_num_rows, InputIteratorT, OutputIteratorT, T>;
-  using large = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-  char* unused;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
-  const auto launch = [&](auto rows) {
-    return launch_cluster<kind, typename decltype(rows)::named>(d_in, d_out, scan_op, seed, num_items, stream);
-  };
-  if (num_items <= parts::portable_cluster_blocks * num_warps * small::warp_items)
-    return parts::with_rows<small>(d_in, d_out, num_items, launch);
-  return parts::with_rows<large>(d_in, d_out, num_items, launch);
-}
 
 }  // namespace rungs::RUNGS_ABI::cluster::scans
