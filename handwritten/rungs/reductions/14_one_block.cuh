@@ -23,8 +23,7 @@ __global__ void __launch_bounds__(Tile::block_threads)
 
 struct one_block {
   static constexpr auto idea = "one block and nothing else, for small inputs";
-  static constexpr int block_threads = 512, vectors_per_thread = 4;
-  static constexpr int items_per_thread = 4 * vectors_per_thread;
+  static constexpr int block_threads = 512, vectors_per_thread = 4, items_per_thread = 16;
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = contents::none;
   static constexpr std::size_t summation_height(std::size_t num_items) {
