@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "rungs/parts/atomic.cuh"
+#include "rungs/parts/maybe.cuh"
 #include "rungs/parts/passes.cuh"
 #include "rungs/parts/storage.cuh"
 
@@ -58,6 +59,23 @@ struct reduces_by_atomics {
                                             std::size_t(num_multiprocessors) * Rung::blocks_per_multiprocessor);
     return launch(Rung::template kernel<InputIteratorT, T, ReductionOpT>, grid_blocks, Rung::block_threads, stream,
                   d_in, num_items, d_out, reduction_op);
+  }
+};
+
+// A rung derives from lifts_operators<rung> and writes reduce_lifted, which takes what reduce takes, and whose operator
+// always has an identity: one that names none is lifted to values that may be absent (parts/maybe.cuh).
+template <class Rung>
+struct lifts_operators {
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    if constexpr (has_identity<ReductionOpT, T>)
+      return Rung::reduce_lifted(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init,
+                                 stream);
+    else
+      return Rung::reduce_lifted(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
+                                 lifted<ReductionOpT>{reduction_op}, maybe<T>(init, true), stream);
   }
 };
 

@@ -38,8 +38,8 @@ struct one_block {
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
-      return parts::launch(one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>, 1,
-                           block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+      const auto kernel = one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>;
+      return parts::launch(kernel, 1, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
     });
   }
 };

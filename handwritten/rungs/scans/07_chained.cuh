@@ -63,8 +63,7 @@ struct chained : parts::scan_calls<chained> {
     const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<T>(num_tiles), region, error) ||
-        num_items == 0)
+    if (parts::answered_with_state<T>(d_temp_storage, temp_storage_bytes, num_tiles, region, error) || num_items == 0)
       return error;
     return parts::launch(chained_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream, d_in,
                          num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out), parts::behind_state<T>(region),

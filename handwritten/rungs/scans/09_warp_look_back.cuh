@@ -96,8 +96,7 @@ struct warp_look_back : parts::scan_calls<warp_look_back> {
     const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<typename rows::item>(num_tiles),
-                        region, error) ||
+    if (parts::answered_with_state<typename rows::item>(d_temp_storage, temp_storage_bytes, num_tiles, region, error) ||
         num_items == 0)
       return error;
     return parts::launch(warp_look_back_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream,
