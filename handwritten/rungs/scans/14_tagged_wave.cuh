@@ -83,18 +83,15 @@ struct tagged_wave : parts::scan_calls<tagged_wave> {
         parts::ceil_div(parts::at_most(num_items, most_of_few) + parts::most_ahead, num_warps * few::warp_items);
     const std::size_t tiles_of_many = parts::ceil_div(num_items + parts::most_ahead, num_warps * many::warp_items);
     const std::size_t bytes = mailboxes::bytes(tiles_of_few > tiles_of_many ? tiles_of_few : tiles_of_many);
-    char* region;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error) || num_items == 0) return error;
     parts::opened_storage storage;
-    error = storage.open(region, bytes, stream);
-    if (error != cudaSuccess) return error;
+    cudaError_t error;
+    if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
     const auto launch = [&](auto rows_type, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
       using rows = typename decltype(rows_type)::named;
       return parts::launch_overlapped(tagged_wave_kernel<kind, block_threads, rows, ScanOpT>,
                                       parts::ceil_div(count, num_warps * rows::warp_items), block_threads, 0,
                                       storage.clears, stream, in, count, out, scan_op, seed, ahead,
-                                      rows::vectorised(in, out), mailboxes(region), storage.of_call);
+                                      rows::vectorised(in, out), mailboxes(storage.region), storage.of_call);
     };
     if (num_items <= most_of_few) return with_rows<few>(d_in, d_out, num_items, launch);
     return with_rows<many>(d_in, d_out, num_items, launch);
