@@ -39,11 +39,9 @@ struct reduces_in_passes {
 //   static constexpr auto kernel = …;  // of (d_in, num_items, d_out, reduction_op)
 //
 // which combines all items with *d_out, where init stands. Each block has a tile of its own, but there are no more than
-// blocks_per_multiprocessor for each, where the rung names that number.
+// blocks_per_multiprocessor for each multiprocessor.
 template <class Rung>
 struct reduces_by_atomics {
-  static constexpr contents temp_storage = contents::none;
-
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,

@@ -93,25 +93,9 @@ struct tagged_wave : parts::scan_calls<tagged_wave> {
                                       storage.clears, stream, in, count, out, scan_op, seed, ahead,
                                       rows::vectorised(in, out), mailboxes(storage.region), storage.of_call);
     };
-    if (num_items <= most_of_few) return with_rows<few>(d_in, d_out, num_items, launch);
-    return with_rows<many>(d_in, d_out, num_items, launch);
-  }
-
- private:
-  // The rows that suit both ends best (parts/aligned_rows.cuh). The order of additions must not depend on where they
-  // begin, which only integers do not mind.
-  template <class Rows, class Launch>
-  static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
-                               std::size_t num_items, Launch launch) {
-    constexpr std::size_t most_items = 0xffffffff;
-    if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-      if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0 && num_items < most_items)
-        return launch(parts::type<parts::whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
-    }
-    if constexpr (std::is_integral_v<typename Rows::accumulator>)
-      return parts::with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
-    else
-      return launch(parts::type<Rows>{}, d_in, d_out, num_items, 0);
+    constexpr std::size_t most_whole = 0xffffffff;
+    if (num_items <= most_of_few) return parts::with_suiting_rows<few>(d_in, d_out, num_items, most_whole, launch);
+    return parts::with_suiting_rows<many>(d_in, d_out, num_items, most_whole, launch);
   }
 };
 
