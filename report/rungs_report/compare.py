@@ -147,8 +147,9 @@ def met(machine: Machine, cell: Cell) -> dict[Variant, dict[str, Ratio]]:
 
 @cache
 def apart(machine: Machine, cell: Cell, release: str, other: str) -> float | None:
-    """How much lower a ratio over the other release's CUB is, by the rungs that met both; None where none did."""
-    both = (own for v, own in met(machine, cell).items() if not is_cub(v) and release in own and other in own)
+    """How much lower a ratio over the other release's CUB is, by the rungs of ours that met both; None where none did. What a library does may
+    itself change with the release."""
+    both = (own for v, own in met(machine, cell).items() if v.family != YARDSTICKS and release in own and other in own)
     return words.median(own[other].value / own[release].value for own in both if own[release].value)
 
 

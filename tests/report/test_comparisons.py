@@ -66,6 +66,15 @@ def test_who_has_not_met_the_better_cub_does_not_gain_by_that(repository):
     assert not compare.headline(seen, CELL, LAST).carried
 
 
+def test_a_library_that_changed_with_the_release_carries_nothing_over(repository):
+    """Thrust halved its time, CUB and ours stayed."""
+    old, new = (synthetic.document(f"2030-01-02T0{hour}0000Z-abc1234", cccl) for hour, cccl in ((1, "3.0.1"), (2, "3.6.0")))
+    synthetic.add_cell(old, 1 << 24, synthetic.ours(last_block=20.0, early_ticket=19.0) | synthetic.libraries(cub_device_reduce=24.0, thrust_reduce=48.0))
+    synthetic.add_cell(new, 1 << 24, synthetic.ours(last_block=20.0) | synthetic.libraries(cub_device_reduce=24.0, thrust_reduce=24.0))
+    own, carried = compare.over(machine_of(repository, old, new), CELL, LAST._replace(rung="early_ticket"))
+    assert own.value == carried.value == pytest.approx(24 / 19) and carried.carried
+
+
 def test_what_is_carried_over_into_the_noise_is_a_tie(repository):
     """As it is for a rung that met the release: one must not win by having stayed away."""
     old = [releases(n, "3.0.1", 24.0, last_block=20.0, early_ticket=19.0) for n in (1, 3)]
