@@ -6,6 +6,7 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/sampling/frequent_values.cuh"
 #include "rungs/production/sampling/halved_bins.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/token_cuts.cuh"
@@ -35,7 +36,10 @@ struct level_memory {
     halved_bins<num_bins> bins;  // of the block's items; behind a meeting, sums up to a bin in its group
     candidate gathered[gathered_capacity];
   };
-  halved_bins<fine_bins> fine[num_windows];
+  union {
+    halved_bins<fine_bins> fine[num_windows];
+    frequent_memory frequent;
+  };
   token_mass groups[num_groups];
   token_mass of_warps[warps];
   int extremes_of_warps[warps][2], extremes[most_blocks][2];
@@ -46,6 +50,9 @@ struct level_memory {
   token_cut cut;
   row_blocks_memory blocks;
 
+  __device__ void clear_fine() {
+    for (auto& each : fine) each.clear();
+  }
   // Of the list of a block.
   static __host__ __device__ unsigned capacity(unsigned num_blocks) {
     return num_blocks > 1 ? list_capacity : gathered_capacity;

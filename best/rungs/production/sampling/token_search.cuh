@@ -7,6 +7,7 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/sampling/frequent_values.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/sampling_task.cuh"
 #include "rungs/production/sampling/token_cuts.cuh"
@@ -22,6 +23,7 @@ struct sampling_memory {
   union {
     weight_bins coarse;
     window_search windows;
+    frequent_memory frequent;
   };
   union {
     weight_bins fine;
@@ -36,7 +38,7 @@ struct sampling_memory {
   weight_sum sums_of_blocks[cluster::parts::greatest_cluster_blocks][cut_windows::num];
   token_cut cut;
 };
-static_assert(sizeof(window_search) <= sizeof(weight_bins));
+static_assert(sizeof(window_search) <= sizeof(weight_bins) && sizeof(frequent_memory) <= sizeof(weight_bins));
 static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
 
 // Cuts of a row.
@@ -94,10 +96,10 @@ class token_search {
   }
 
   // Steps 3 and 4: cuts and the draw, of tokens in windows alone. False if a window does not hold its cut, or if there
-  // is no room for its tokens.
+  // is no room for its tokens. `before` are the sums of the weights before windows.
   __device__ bool find_in_windows(const value_bins<of_logits>& bins, const cut_windows& windows,
-                                  const window_targets& targets, token_cut& kept, unsigned& token) {
-    weight_sum before[cut_windows::num] = {0, 0, 0};
+                                  const window_targets& targets, weight_sum (&before)[cut_windows::num],
+                                  token_cut& kept, unsigned& token) {
     weigh(bins, windows, targets, before);
     group_.add_up(before, own_.sums_of_warps);
     gather(before);
@@ -137,6 +139,9 @@ class token_search {
     }
     return true;
   }
+
+  // Whether there was room for what was listed last.
+  __device__ bool is_listed() const { return is_listed_; }
 
  private:
   // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its items
