@@ -58,7 +58,7 @@ class frequent_search {
   static constexpr unsigned vector_items = Share::vector_items, segment_columns = lanes * vector_items;
 
  public:
-  enum { of_count, of_sum, of_draw };
+  enum { of_count, of_sum, of_draw };  // the window of each cut
 
   __device__ frequent_search(const Share& share, const row_levels<of_logits>& levels, const Windows& windows,
                              memory& own, const frequent_lists& lists, row_blocks& group)
@@ -66,24 +66,63 @@ class frequent_search {
     while ((share.num_segments() - 1) >> shift_ >= memory::num_bins) ++shift_;
   }
 
-  // `kept_at_first` is the sum of all weights.
+  // Cuts and the draw, each in its window. `kept_at_first` is the sum of all weights.
   __device__ frequent_cuts cut(const window_targets& targets, weight_sum kept_at_first) {
     frequent_cuts cuts{false, {0, kept_at_first}, 0};
-    choose();
-    if (!list()) return cuts;
-    if (targets.top_k > 0 && !find(of_count, targets.top_k, cuts.kept)) return cuts;
+    if (!list_others()) return cuts;
+    if (targets.top_k > 0 && !find(of_count, true, targets.top_k, cuts.kept)) return cuts;
     if (targets.by_sum) {
       const weight_sum target =
           targets.cuts_by_sum ? share_of_sum(cuts.kept.up_to, targets.sum_share) : cuts.kept.up_to;
-      if (!find(of_sum, target, cuts.kept)) return cuts;
+      if (!find(of_sum, false, target, cuts.kept)) return cuts;
     }
     if (targets.draws) {
       token_cut drawn;
-      if (!find(of_draw, draw_target(cuts.kept.up_to, targets.fraction), drawn)) return cuts;
+      if (!find(of_draw, false, draw_target(cuts.kept.up_to, targets.fraction), drawn)) return cuts;
       cuts.token = column_of_token(drawn.last);
     }
     cuts.are_found = true;
     return cuts;
+  }
+
+  // Has to come first. False if there are too many tokens for the lists that have none of the frequent values.
+  __device__ bool list_others() {
+    choose();
+    return list();
+  }
+  // The cut of a window that reaches `target`, of weights or of tokens. False if the window does not hold it.
+  __device__ bool find(unsigned w, bool by_count, weight_sum target, token_cut& found) {
+    token_mass before = windows_.before(w);
+    if (target <= before.measure(by_count)) return false;
+    candidate high = ~candidate{0};
+#pragma unroll 1
+    for (unsigned i = 0;; ++i) {
+      // Listed tokens from the frequent value before to the next one.
+      const bool is_last = i == own_.num_values;
+      const candidate low = is_last ? 0 : token_candidate(own_.values[i], 0) + 1;  // column 0 is the first of equals
+      token_mass listed{0, 0};
+      for_each_token(w, low, high, [&](candidate, float value) { add(listed, {weight_of(value), 1}); });
+      listed = sum_of_block(listed);
+      const weight_sum needed = target - before.measure(by_count);
+      if (needed <= listed.measure(by_count)) {
+        found = narrow(w, low, high, by_count, needed, before.sum);
+        return true;
+      }
+      add(before, listed);
+      if (is_last) return false;
+      const float value = own_.values[i];
+      if (windows_.has(w, value)) {
+        const weight_sum weight = weight_of(value), left = target - before.measure(by_count),
+                         number = by_count ? left : (left + weight - 1) / weight;
+        if (number <= own_.totals[i]) {
+          const unsigned column = column_of(i, static_cast<unsigned>(number));
+          found = {token_candidate(value, column), before.sum + number * weight};
+          return true;
+        }
+        add(before, {own_.totals[i] * weight, own_.totals[i]});
+      }
+      high = token_candidate(value, ~0u) - 1;  // below all tokens of the value
+    }
   }
 
  private:
@@ -220,41 +259,6 @@ class frequent_search {
   }
   __device__ unsigned weight_of(float value) const { return weight_of_level<of_logits>(levels_.level(value)); }
 
-  // The cut of a window that reaches `target`, of weights or of tokens. False if the window does not hold it.
-  __device__ bool find(unsigned w, weight_sum target, token_cut& found) {
-    const bool by_count = w == of_count;
-    token_mass before = windows_.before(w);
-    if (target <= before.measure(by_count)) return false;
-    candidate high = ~candidate{0};
-#pragma unroll 1
-    for (unsigned i = 0;; ++i) {
-      // Listed tokens from the frequent value before to the next one.
-      const bool is_last = i == own_.num_values;
-      const candidate low = is_last ? 0 : token_candidate(own_.values[i], 0) + 1;  // column 0 is the first of equals
-      token_mass listed{0, 0};
-      for_each_token(w, low, high, [&](candidate, float value) { add(listed, {weight_of(value), 1}); });
-      listed = sum_of_block(listed);
-      const weight_sum needed = target - before.measure(by_count);
-      if (needed <= listed.measure(by_count)) {
-        found = narrow(w, low, high, by_count, needed, before.sum);
-        return true;
-      }
-      add(before, listed);
-      if (is_last) return false;
-      const float value = own_.values[i];
-      if (windows_.has(w, value)) {
-        const weight_sum weight = weight_of(value), left = target - before.measure(by_count),
-                         number = by_count ? left : (left + weight - 1) / weight;
-        if (number <= own_.totals[i]) {
-          const unsigned column = column_of(i, static_cast<unsigned>(number));
-          found = {token_candidate(value, column), before.sum + number * weight};
-          return true;
-        }
-        add(before, {own_.totals[i] * weight, own_.totals[i]});
-      }
-      high = token_candidate(value, ~0u) - 1;  // below all tokens of the value
-    }
-  }
   // take(token, value) for each of the thread's gathered tokens of a window, from `low` to `high`.
   template <class Take>
   __device__ void for_each_token(unsigned w, candidate low, candidate high, Take take) const {

@@ -1,5 +1,4 @@
-// The shared memory of a block that looks through a row by bins of levels (level_bins.cuh), and the windows of levels
-// in which cuts lie.
+// The shared memory of a block that looks through a row by bins of levels (level_bins.cuh).
 #pragma once
 
 #include <cstddef>
@@ -8,20 +7,12 @@
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/sampling/frequent_values.cuh"
 #include "rungs/production/sampling/halved_bins.cuh"
+#include "rungs/production/sampling/level_window.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/token_cuts.cuh"
 #include "rungs/production/sampling/weight_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
-
-// Neighbouring bins in which a cut lies: `first` to `last`, with the levels `least` to `greatest`. `before` is the mass
-// of all bins before them.
-struct level_window {
-  unsigned first, last, least, greatest;
-  token_mass before;
-
-  __device__ bool has(unsigned level) const { return level - least <= greatest - least; }
-};
 
 // Peers read a block's bins and its list. They write its extremes, groups, sizes, few tokens, and the last token of the
 // cuts. The first block gathers listed tokens where its bins were.

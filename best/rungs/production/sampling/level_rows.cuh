@@ -13,16 +13,6 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-template <bool of_logits>
-struct windows_of_levels {
-  const level_window* windows;
-  row_levels<of_logits> levels;
-
-  __device__ bool has(unsigned w, float value) const { return windows[w].has(levels.level(value)); }
-  __device__ bool has(float value) const { return has(0, value) || has(1, value) || has(2, value); }
-  __device__ token_mass before(unsigned w) const { return windows[w].before; }
-};
-
 // Where windows have more tokens than there is room for, out of the way of others.
 template <class T, bool of_logits>
 __device__ __noinline__ frequent_cuts cut_by_frequent_levels(const sampling_task<T>& task, const sampling_plan& plan,
@@ -36,11 +26,11 @@ __device__ __noinline__ frequent_cuts cut_by_frequent_levels(const sampling_task
   const share_t share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
                       reinterpret_cast<uint4*>(list + capacity), plan.num_held);
   const row_levels<of_logits> levels(greatest, task.logit_factor);
-  const windows_of_levels<of_logits> windows{own.windows, levels};
+  using windows_t = windows_of_levels<level_memory::num_windows, of_logits>;
+  const windows_t windows{{own.windows[0], own.windows[1], own.windows[2]}, levels};
   const frequent_lists lists{list, capacity, plan.num_blocks > 1 ? own.gathered : list,
                              level_memory::gathered_capacity};
-  frequent_search<share_t, of_logits, windows_of_levels<of_logits>> search(share, levels, windows, own.frequent, lists,
-                                                                           group);
+  frequent_search<share_t, of_logits, windows_t> search(share, levels, windows, own.frequent, lists, group);
   const frequent_cuts found = search.cut(targets, total);
   group.settle();
   return found;

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "rungs/production/sampling/frequent_values.cuh"
 #include "rungs/production/sampling/gumbel_scores.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
@@ -62,46 +61,6 @@ __device__ float greatest_of(const Share& share) {
   float greatest = -INFINITY;
   share.for_each([&](float value, unsigned) { greatest = rounded::greater(greatest, value); });
   return greatest;
-}
-
-template <bool of_logits>
-struct windows_of_values {
-  value_bins<of_logits> bins;
-  cut_windows windows;
-  row_levels<of_logits> levels;
-  unsigned least_weight;
-  weight_sum sums_before[cut_windows::num];
-
-  __device__ bool has(unsigned w, float value) const {
-    return windows.of[w].has(bins.mark(value)) && levels.weight(value) >= least_weight;
-  }
-  __device__ bool has(float value) const { return has(0, value) || has(1, value) || has(2, value); }
-  __device__ token_mass before(unsigned w) const {
-    return {sums_before[w], w == cut_windows::of_count ? windows.count_before : 0};
-  }
-};
-
-// Where windows have more tokens than there is room for, out of the way of others.
-template <class T, bool resident, bool of_logits>
-__device__ __noinline__ frequent_cuts cut_by_frequent_values(const sampling_task<T>& task, const sampling_plan& plan,
-                                                             unsigned row, unsigned char* shared,
-                                                             const windows_of_values<of_logits>& windows,
-                                                             const window_targets& targets) {
-  auto& own = *reinterpret_cast<sampling_memory*>(shared);
-  auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
-  auto* const gathered = plan.num_blocks > 1 ? held + plan.capacity : held;
-  auto* const behind_lists = gathered + plan.gathered_capacity;
-  row_blocks group(own.blocks, plan.num_blocks);
-  using share_t = row_share<T, resident>;
-  const share_t share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
-                      reinterpret_cast<uint4*>(behind_lists));
-  __syncthreads();
-  const frequent_lists lists{held, plan.capacity, gathered, plan.gathered_capacity};
-  frequent_search<share_t, of_logits, windows_of_values<of_logits>> search(share, windows.levels, windows, own.frequent,
-                                                                           lists, group);
-  const frequent_cuts found = search.cut(targets, windows.sums_before[cut_windows::of_count]);
-  group.settle();
-  return found;
 }
 
 template <class T, bool resident, bool of_logits>
@@ -168,19 +127,8 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
                              static_cast<float>(fraction) * 0x1p-64f,
                              static_cast<float>(weight_of_level<of_logits>(task.least_level)) * 0x1p-31f};
     const cut_windows windows = own.windows.find(bins, levels.greatest, levels.factor, wanted);
-    const window_targets targets{task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction};
-    weight_sum before[cut_windows::num] = {0, 0, 0};
-    is_found = search.find_in_windows(bins, windows, targets, before, kept, token);
-    if (!is_found && !search.is_listed()) {
-      group.settle();
-      const frequent_cuts found = cut_by_frequent_values<T, resident, of_logits>(
-          task, plan, row, shared,
-          {bins, windows, levels, weight_of_level<of_logits>(task.least_level), {before[0], before[1], before[2]}},
-          targets);
-      is_found = found.are_found;
-      kept = found.kept;
-      token = found.token;
-    }
+    is_found = search.find_in_windows(
+        bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
   }
   if (!is_found) {
     __syncthreads();
