@@ -188,7 +188,7 @@ struct pattern_row {
 
 // All threads of a block call it. The row's outer patterns are in the place of the first warp then. It is rare, and out
 // of the way of others.
-__device__ __noinline__ void read_outer_patterns(const void* items, unsigned num_columns, pattern_memory& own) {
+__device__ __noinline__ inline void read_outer_patterns(const void* items, unsigned num_columns, pattern_memory& own) {
   const pattern_row row(items, num_columns);
   const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
   outer_patterns outer = outer_patterns::none();
