@@ -89,6 +89,7 @@ __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, c
       kept = found.kept;
       token = found.token;
     } else {
+      __syncthreads();  // all have read what lies there
       own.clear_fine();
       __syncthreads();
 #pragma unroll 1
