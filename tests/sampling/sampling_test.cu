@@ -297,6 +297,95 @@ TYPED_TEST(Sampling, RowsAtTheEndsOfTheBinsOfPatterns) {
   expect([&](std::size_t i) { return i % 2 == 0 ? -std::fabs(normal[i]) : -inf; });
 }
 
+// Most tokens have one of a few values, so that no list has room for those of a cut. Values next to the frequent ones,
+// in the same bins, are fewer, or there are as many of them.
+TYPED_TEST(Sampling, RowsOfFrequentValues) {
+  for (const auto& [num_rows, num_columns] :
+       {std::pair<std::size_t, std::size_t>{1, 128512}, {9, 70001}, {20, 33000}, {70, 9001}, {135, 8200}}) {
+    SCOPED_TRACE(num_rows);
+    const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 41);
+    const auto expect = [&](bool from_probabilities, auto value_of) {
+      std::vector<TypeParam> items(normal.size());
+      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
+      for (const int top_k : {0, 5000})
+        for (const float top_p : {1.0f, 0.8f}) {
+          sampling how;
+          how.from_probabilities = from_probabilities;
+          how.top_k = top_k;
+          how.top_p = top_p;
+          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+        }
+    };
+    expect(false, [&](std::size_t i) { return std::rint(2 * normal[i]) / 2; });
+    expect(false, [&](std::size_t i) { return i % 3 == 0 ? normal[i] : i % 3 == 1 ? 0.0f : -0.0f; });
+    expect(false, [&](std::size_t i) { return i % 2 == 0 ? 3 : i % 8 == 1 ? 1e-5f * normal[i] : 0; });
+    expect(false, [&](std::size_t i) { return i % 5 < 4 ? static_cast<float>(i % 5) * 0x1p-9f : normal[i] * 0x1p-8f; });
+    expect(true, [&](std::size_t i) { return i % 2 == 0 ? 0.25f : i % 4 == 1 ? 0.125f : std::fabs(normal[i]); });
+  }
+}
+
+// Outer bins of patterns. A cut may lie in them if they have one value, as zeros of both signs. The same value may have
+// neighbours there that are greater or less, which are told apart by the order alone, or by their weights.
+TYPED_TEST(Sampling, RowsInTheOuterBinsOfPatterns) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{2, 65537}, {40, 8195}}) {
+    SCOPED_TRACE(num_rows);
+    const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 43);
+    const auto expect = [&](float temperature, auto value_of) {
+      std::vector<TypeParam> items(normal.size());
+      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
+      for (const int top_k : {0, 1500})
+        for (const float top_p : {1.0f, 0.6f}) {
+          sampling how;
+          how.temperature = temperature;
+          how.top_k = top_k;
+          how.top_p = top_p;
+          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+        }
+    };
+    for (const float temperature : {1.0f, 0.01f, 1e-4f}) {
+      expect(temperature, [](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
+      expect(temperature, [&](std::size_t i) { return i % 2 == 0 ? 0.0f : -std::fabs(normal[i]); });
+      for (const float tiny : {0x1p-26f, -0x1p-26f, 0x1p-24f})  // some are 0 in halves
+        expect(temperature, [&](std::size_t i) { return i % 4 == 1 ? tiny : i % 4 == 2 ? -0.0f : 0.0f; });
+      expect(temperature, [&](std::size_t i) { return i % 9 == 1 ? 0x1p-30f : i % 9 == 2 ? 1.0f : 0.0f; });
+      expect(temperature, [&](std::size_t i) { return i % 9 == 1 ? 0x1p-30f * normal[i] : -1; });
+    }
+    expect(1, [&](std::size_t i) { return i % num_columns == 5000 ? 1000 : normal[i]; });
+    expect(1, [&](std::size_t i) { return i % 100 == 99 ? 1000 : normal[i]; });
+    expect(1, [&](std::size_t i) { return i % 100 == 99 ? 200 : i % 3 == 0 ? 199 : normal[i]; });
+    expect(1, [&](std::size_t i) { return i % 100 == 99 ? inf : i % 3 == 0 ? 60000.0f : normal[i]; });
+    expect(1, [&](std::size_t i) { return i % 100 == 99 ? inf : i % 3 == 0 ? nan : normal[i]; });
+    expect(1, [&](std::size_t i) { return i % 3 == 0 ? 127.5f : i % 3 == 1 ? 127.0f : 126.0f; });
+    expect(20, [&](std::size_t i) { return i % 2 == 0 ? normal[i] : -inf; });
+    expect(20, [&](std::size_t i) { return i % 2 == 0 ? normal[i] : i % 4 == 1 ? -130.0f : -129.0f; });
+  }
+}
+
+// Parts of a row of patterns may have 2^16 equal tokens, which is no token in 16 bits.
+TYPED_TEST(Sampling, RowsOfPartsOfEqualTokens) {
+  const std::size_t num_columns = 327672;
+  std::vector<TypeParam> items(num_columns);
+  for (std::size_t i = 0; i < num_columns; ++i) items[i] = TypeParam(i / 65536 % 2 == 0 ? -0.0f : 1.0f);
+  const guarded<TypeParam> in(items);
+  for (const float top_p : {1.0f, 0.9f, 0.5f}) {
+    sampling how;
+    how.top_p = top_p;
+    const std::size_t num_draws = 64;
+    const auto uniforms = make_uniforms(num_draws, 45);
+    const guarded<float> d_uniforms(uniforms);
+    how.d_uniforms = d_uniforms.data();
+    const host_row right(row_as_floats(items, 0, num_columns), rules_of(how));
+    const guarded<int> tokens(num_draws), last(num_draws);
+    const matrix<const TypeParam> logits{in.data(), num_draws, num_columns, 0};
+    ASSERT_EQ(rows::sample(logits, tokens.data(), how, nullptr, {last.data(), nullptr}), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    std::vector<int> expected;
+    for (const float uniform : uniforms) expected.push_back(right.draw(host_row::fraction_of(uniform)));
+    EXPECT_EQ(tokens.read(), expected);
+    EXPECT_EQ(last.read(), std::vector<int>(num_draws, right.last_kept()));
+  }
+}
+
 TYPED_TEST(Sampling, LongRows) {
   const std::size_t num_columns = 512 * 1024 + 5;
   for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few})

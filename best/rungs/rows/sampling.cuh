@@ -52,9 +52,10 @@
 // depend on the number of rows or on addresses.
 //
 // A block takes a row, or a cluster where there are few: see rungs/production/sampling/sample_rows.cuh. Rows are read
-// once, or as far as they do not stay in shared memory, two or three times; more often where most of their values are
-// equal. Rows of 8,192 to 327,672 logits in __nv_bfloat16 are read once, and a part of them again. Logits of 127.5 and
-// more, or +inf or a NaN without a sign, cost further passes there.
+// once, or as far as they do not stay in shared memory, two or three times. They are read a few times more where a few
+// values are most of a row, and more often still where many tokens differ by little. Rows of 8,192 to 327,672 logits in
+// __nv_bfloat16 are read once, and a part of them again. Zeros, or logits of 127.5 and more, may cost another read
+// there. Several logits of 127.5 and more, or a NaN without a sign, may cost further passes.
 #pragma once
 
 #include <cfloat>

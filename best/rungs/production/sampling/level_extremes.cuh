@@ -31,7 +31,7 @@ class level_extremes {
     share_.read_all(
         [&] {
           own_.bins.clear();
-          for (auto& fine : own_.fine) fine.clear();
+          own_.clear_fine();
           if (threadIdx.x < memory::num_windows) own_.num_few[threadIdx.x] = 0;
           if (threadIdx.x == 0) own_.size = 0;
         },

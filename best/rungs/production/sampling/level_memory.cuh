@@ -1,26 +1,18 @@
-// The shared memory of a block that looks through a row by bins of levels (level_bins.cuh), and the windows of levels
-// in which cuts lie.
+// The shared memory of a block that looks through a row by bins of levels (level_bins.cuh).
 #pragma once
 
 #include <cstddef>
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/sampling/frequent_values.cuh"
 #include "rungs/production/sampling/halved_bins.cuh"
+#include "rungs/production/sampling/level_window.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/token_cuts.cuh"
 #include "rungs/production/sampling/weight_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
-
-// Neighbouring bins in which a cut lies: `first` to `last`, with the levels `least` to `greatest`. `before` is the mass
-// of all bins before them.
-struct level_window {
-  unsigned first, last, least, greatest;
-  token_mass before;
-
-  __device__ bool has(unsigned level) const { return level - least <= greatest - least; }
-};
 
 // Peers read a block's bins and its list. They write its extremes, groups, sizes, few tokens, and the last token of the
 // cuts. The first block gathers listed tokens where its bins were.
@@ -35,7 +27,10 @@ struct level_memory {
     halved_bins<num_bins> bins;  // of the block's items; behind a meeting, sums up to a bin in its group
     candidate gathered[gathered_capacity];
   };
-  halved_bins<fine_bins> fine[num_windows];
+  union {
+    halved_bins<fine_bins> fine[num_windows];
+    frequent_memory frequent;
+  };
   token_mass groups[num_groups];
   token_mass of_warps[warps];
   int extremes_of_warps[warps][2], extremes[most_blocks][2];
@@ -46,6 +41,9 @@ struct level_memory {
   token_cut cut;
   row_blocks_memory blocks;
 
+  __device__ void clear_fine() {
+    for (auto& each : fine) each.clear();
+  }
   // Of the list of a block.
   static __host__ __device__ unsigned capacity(unsigned num_blocks) {
     return num_blocks > 1 ? list_capacity : gathered_capacity;

@@ -1,6 +1,7 @@
 // Rows by bins of levels (level_bins.cuh).
 #pragma once
 
+#include "rungs/production/sampling/frequent_values.cuh"
 #include "rungs/production/sampling/gumbel_scores.cuh"
 #include "rungs/production/sampling/held_share.cuh"
 #include "rungs/production/sampling/level_bins.cuh"
@@ -11,6 +12,29 @@
 #include "rungs/production/sampling/weights.cuh"
 
 namespace rungs::RUNGS_ABI::production {
+
+// Where windows have more tokens than there is room for, out of the way of others.
+template <class T, bool of_logits>
+__device__ __noinline__ frequent_cuts cut_by_frequent_levels(const sampling_task<T>& task, const sampling_plan& plan,
+                                                             unsigned row, unsigned char* shared, float greatest,
+                                                             const window_targets& targets, weight_sum total) {
+  auto& own = *reinterpret_cast<level_memory*>(shared);
+  auto* const list = reinterpret_cast<candidate*>(shared + sizeof(level_memory));
+  row_blocks group(own.blocks, plan.num_blocks);
+  const unsigned capacity = level_memory::capacity(plan.num_blocks);
+  using share_t = held_share<T>;
+  const share_t share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
+                      reinterpret_cast<uint4*>(list + capacity), plan.num_held);
+  const row_levels<of_logits> levels(greatest, task.logit_factor);
+  using windows_t = windows_of_levels<level_memory::num_windows, of_logits>;
+  const windows_t windows{{own.windows[0], own.windows[1], own.windows[2]}, levels};
+  const frequent_lists lists{list, capacity, plan.num_blocks > 1 ? own.gathered : list,
+                             level_memory::gathered_capacity};
+  frequent_search<share_t, of_logits, windows_t> search(share, levels, windows, own.frequent, lists, group);
+  const frequent_cuts found = search.cut(targets, total);
+  group.settle();
+  return found;
+}
 
 // A row by bins of levels.
 template <class T, bool of_logits>
@@ -39,11 +63,17 @@ __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, c
   unsigned token = 0;
   if (cuts || draws || task.probabilities != nullptr) {
     const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
-    const bool is_listed = search.list(levels, task.least_level,
-                                       {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction});
+    const window_targets targets{task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction};
+    const bool is_listed = search.list(levels, task.least_level, targets);
     using search_t = level_search<T, of_logits>;
     const token_mass total = search.total();
     kept.up_to = total.sum;
+    const auto cut_again = [&] {
+      group.settle();
+      window_targets within = targets;
+      within.top_k = min(within.top_k, total.count);
+      return cut_by_frequent_levels<T, of_logits>(task, plan, row, shared, levels.greatest, within, total.sum);
+    };
     if (is_listed) {
       if (is_first) search.gather(levels);
       group.arrive_unordered();
@@ -55,7 +85,13 @@ __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, c
         if (draws)
           token = column_of_token(search.find(search_t::of_draw, draw_target(kept.up_to, fraction), levels).last);
       }
+    } else if (const frequent_cuts found = cut_again(); found.are_found) {
+      kept = found.kept;
+      token = found.token;
     } else {
+      __syncthreads();  // all have read what lies there
+      own.clear_fine();
+      __syncthreads();
 #pragma unroll 1
       for (unsigned w = search_t::of_count; w <= search_t::of_draw; ++w) {
         if (!(w == search_t::of_count ? task.top_k > 0 : w == search_t::of_sum ? cuts_again : draws)) continue;

@@ -4,8 +4,9 @@
 // weight. So each cut is a pattern, and a number of its tokens, in the order of columns. Counts are also noted a few
 // times on the way. They tell in which part of the row a token is, and that part alone is read again.
 //
-// Bins are those of magnitudes from 2^-25 to 2^7, and of both signs. What is beyond is in the last bins, and the search
-// gives up where it would matter.
+// Bins are those of magnitudes from 2^-25 to 2^7, and of both signs. What is beyond is in the last bins. Where it
+// matters, the row is read once more, to see whether an outer bin has one value alone, as of zeros. If not, the search
+// gives up.
 #pragma once
 
 #include <cmath>
@@ -80,12 +81,61 @@ struct pattern_cut {
   weight_sum up_to;
 };
 
+// What a row has in the outer bins: near zero, and beyond the greatest magnitude. Patterns in halves of a word until
+// they are merged.
+struct outer_patterns {
+  unsigned tiny;               // the least magnitude that is not 0, less 1
+  unsigned above, most_above;  // from the bin of the greatest values: the least pattern, and the greatest one
+  unsigned below;              // from the bin of the least values: the pattern of the greatest one
+  static constexpr unsigned both = 0x00010001, least_above = pattern_bins::greatest,
+                            least_below = 0x8000 | pattern_bins::greatest, infinity = 0x7f80;
+
+  static __device__ outer_patterns none() { return {0xffffffff, 0xffffffff, 0, 0xffffffff}; }
+  // Subtraction wraps. So patterns of a bin become less than others.
+  __device__ void take(unsigned two) {
+    tiny = __vminu2(tiny, __vsub2(two & 0x7fff7fff, both));
+    above = __vminu2(above, __vsub2(two, least_above * both));
+    most_above = __vmaxu2(most_above, two & ~((two >> 15 & both) * 0xffff));
+    below = __vminu2(below, __vsub2(two, least_below * both));
+  }
+  __device__ void take(const uint4& vector) {
+    take(vector.x);
+    take(vector.y);
+    take(vector.z);
+    take(vector.w);
+  }
+  __device__ void merge(const outer_patterns& other) {
+    tiny = __vminu2(tiny, other.tiny);
+    above = __vminu2(above, other.above);
+    most_above = __vmaxu2(most_above, other.most_above);
+    below = __vminu2(below, other.below);
+  }
+  // Of all lanes of the warp.
+  __device__ void merge_lanes() {
+#pragma unroll
+    for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2)
+      merge({__shfl_xor_sync(parts::full_mask, tiny, distance), __shfl_xor_sync(parts::full_mask, above, distance),
+             __shfl_xor_sync(parts::full_mask, most_above, distance),
+             __shfl_xor_sync(parts::full_mask, below, distance)});
+  }
+  static __device__ unsigned least_half(unsigned two) { return min(two & 0xffff, two >> 16); }
+
+  __device__ bool has_zeros_alone() const { return least_half(tiny) >= pattern_bins::least; }
+  // The one pattern of all greatest values. False where there are several, or a NaN.
+  __device__ bool is_one_above(unsigned& pattern) const {
+    pattern = max(most_above & 0xffff, most_above >> 16);
+    return pattern <= infinity && least_half(above) + least_above == pattern;
+  }
+  __device__ float greatest_below() const { return rounded::of_bits((least_half(below) + least_below) << 16); }
+};
+
 struct pattern_memory {
   alignas(16) unsigned counts[pattern_bins::num];
   // Lower halves of counts, as they were behind each part but the last one.
   alignas(16) unsigned short behind_parts[pattern_bins::most_parts - 1][pattern_bins::num];
   token_mass of_warps[pattern_bins::warps];
   unsigned first_of_warps[pattern_bins::warps];
+  outer_patterns outer_of_warps[pattern_bins::warps];
   pattern_cut found[3];
   unsigned matches[pattern_bins::most_tiles_of_part * pattern_bins::warps], column;
 };
@@ -104,6 +154,7 @@ struct pattern_row {
     first_whole = before > 0;
     num_whole = before + size < vector_items ? 0 : (before + size) / vector_items - first_whole;
   }
+  __device__ const void* first_item() const { return reinterpret_cast<const unsigned short*>(from) + before; }
   __device__ bool has(unsigned item) const { return item - before < size; }
   __device__ uint4 read(unsigned place) const {
     if (place - first_whole < num_whole) return __ldg(from + place);
@@ -116,14 +167,15 @@ struct pattern_row {
     }
     return {words[0], words[1], words[2], words[3]};
   }
-  // Which items of a vector have a pattern.
+  // Which items of a vector have a pattern. Zeros have two.
   static __device__ unsigned mask_of(const uint4& vector, unsigned pattern) {
     const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+    const unsigned low = pattern == 0 ? 0x7fff : 0xffff, high = low << 16;
     unsigned mask = 0;
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) {
-      if ((words[i] & 0xffff) == pattern) mask |= 1u << 2 * i;
-      if (words[i] >> 16 == pattern) mask |= 2u << 2 * i;
+      if ((words[i] & low) == pattern) mask |= 1u << 2 * i;
+      if ((words[i] & high) == pattern << 16) mask |= 2u << 2 * i;
     }
     return mask;
   }
@@ -133,6 +185,24 @@ struct pattern_row {
     return place * vector_items + static_cast<unsigned>(__ffs(static_cast<int>(mask))) - 1 - before;
   }
 };
+
+// All threads of a block call it. The row's outer patterns are in the place of the first warp then. It is rare, and out
+// of the way of others.
+__device__ __noinline__ inline void read_outer_patterns(const void* items, unsigned num_columns, pattern_memory& own) {
+  const pattern_row row(items, num_columns);
+  const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+  outer_patterns outer = outer_patterns::none();
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < row.num_vectors; i += pattern_bins::block_threads) outer.take(row.read(i));
+  outer.merge_lanes();
+  if (lane == 0) own.outer_of_warps[warp] = outer;
+  __syncthreads();
+  outer = own.outer_of_warps[lane % pattern_bins::warps];
+  outer.merge_lanes();
+  __syncthreads();
+  if (threadIdx.x == 0) own.outer_of_warps[0] = outer;
+  __syncthreads();
+}
 
 // All threads of a block call each function.
 class pattern_search {
@@ -173,11 +243,14 @@ class pattern_search {
   // Sums up the weights of all tokens from a level on. False where some have one bin and several weights.
   __device__ bool weigh(const row_levels<true>& levels, unsigned least_level, token_mass& total) {
     constexpr float least_value = 0x1p-25f, beyond = 0x1.fep6f;
-    if (own_.counts[0] + own_.counts[bins::of_sign] > 0 && levels.level(least_value) != levels.level(-least_value))
+    if (own_.counts[0] + own_.counts[bins::of_sign] > 0 && levels.level(least_value) != levels.level(-least_value) &&
+        !outer().has_zeros_alone())
       return false;
     const unsigned read_tiles = (num_tiles_ + bins::tiles_at_once - 1) / bins::tiles_at_once * bins::tiles_at_once;
     const unsigned not_in_row = read_tiles * bins::tile_items - row_.size;
-    if (own_.counts[bins::num - 1] > not_in_row && levels.level(-beyond) > 0) return false;
+    if (own_.counts[bins::num - 1] > not_in_row && levels.level(-beyond) > 0 &&
+        levels.level(outer().greatest_below()) > 0)
+      return false;
     token_mass mass{0, 0};
     for_each_position([&](unsigned position, unsigned count) {
       if (count > 0) add(mass, mass_of(position, count, levels, least_level));
@@ -235,19 +308,23 @@ class pattern_search {
     return own_.found[slot];
   }
 
+  // The value of a cut's last token. Of the outer bins it is known once column_of has told where that is.
+  __device__ float value_of(const pattern_cut& cut) const { return rounded::of_bits(pattern_of(cut.bin) << 16); }
   // The column of a cut's last token. False where bins do not tell.
   __device__ bool column_of(const pattern_cut& cut, unsigned& column) {
-    if (cut.bin == 0) return false;                                                      // of several values
-    if (cut.count > 0xffff && tiles_of_part_ == bins::most_tiles_of_part) return false;  // a part may have 2^16
+    if (cut.bin == 0 && !outer().has_zeros_alone()) return false;
+    const unsigned pattern = pattern_of(cut.bin), warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     unsigned part = 0, number = cut.number, counted = 0;
 #pragma unroll 1
     for (; (part + 1) * tiles_of_part_ < num_tiles_; ++part) {
-      const unsigned behind = own_.behind_parts[part][cut.bin], of_part = (behind - counted) & 0xffff;
+      unsigned behind = own_.behind_parts[part][cut.bin];
+      if (cut.bin == 0) behind += own_.behind_parts[part][bins::of_sign];
+      unsigned of_part = (behind - counted) & 0xffff;
+      if (of_part == 0 && cut.count > 0xffff && is_full_of(part, pattern)) of_part = 0x10000;
       if (number <= of_part) break;
       number -= of_part;
       counted = behind;
     }
-    const unsigned pattern = bins::pattern_of(cut.bin), warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     const unsigned first = part * tiles_of_part_, num = min(tiles_of_part_, num_tiles_ - first);
     for (unsigned i = threadIdx.x; i < bins::most_tiles_of_part * bins::warps; i += bins::block_threads)
       if (i >= num * bins::warps) own_.matches[i] = 0;
@@ -305,6 +382,20 @@ class pattern_search {
     __syncthreads();
   }
 
+  // Of a part that has no item of a pattern, or 2^16 and no other ones.
+  __device__ bool is_full_of(unsigned part, unsigned pattern) const {
+    return row_.mask_of(row_.read(part * tiles_of_part_ * bins::block_threads), pattern) & 1;
+  }
+  // Reads the row again, at the first call. All threads of the block get the same.
+  __device__ const outer_patterns& outer() {
+    if (!knows_outer_) read_outer_patterns(row_.first_item(), row_.size, own_);
+    knows_outer_ = true;
+    return own_.outer_of_warps[0];
+  }
+  __device__ unsigned pattern_of(unsigned bin) const {
+    return bin == 0 ? 0 : bin == bins::of_sign - 1 ? pattern_above_ : bins::pattern_of(bin);
+  }
+
   // Both bins of zeros and of what is next to them count as one, the positive one's.
   __device__ unsigned count_at_position(unsigned position) const {
     if (position == bins::of_sign) return 0;
@@ -331,7 +422,8 @@ class pattern_search {
   static __device__ token_mass mass_of(unsigned position, unsigned count, const row_levels<true>& levels,
                                        unsigned least_level) {
     if (count == 0 || position == bins::num - 1) return {0, 0};
-    const unsigned level = levels.level(bins::value_of(bins::bin_at(position)));
+    // All of the first position are the greatest item.
+    const unsigned level = levels.level(position == 0 ? levels.greatest : bins::value_of(bins::bin_at(position)));
     if (level < least_level) return {0, 0};
     return {static_cast<weight_sum>(weight_of_level<true>(level)) * count, count};
   }
@@ -347,7 +439,13 @@ class pattern_search {
     __syncthreads();
 #pragma unroll
     for (unsigned w = 0; w < bins::warps; ++w) first = min(first, own_.first_of_warps[w]);
-    if (first == 0 || first == bins::of_sign - 1 || first == bins::num - 1) return false;
+    if (first == bins::num - 1) return false;
+    if (first == 0) {
+      if (!outer().is_one_above(pattern_above_)) return false;
+      greatest = rounded::of_bits(pattern_above_ << 16);
+      return true;
+    }
+    if (first == bins::of_sign - 1 && !outer().has_zeros_alone()) return false;
     greatest = bins::value_of(bins::bin_at(first));
     return true;
   }
@@ -356,6 +454,8 @@ class pattern_search {
   const pattern_row row_;
   unsigned num_tiles_, tiles_of_part_;
   token_mass before_own_, own_mass_;
+  bool knows_outer_ = false;
+  unsigned pattern_above_ = 0;
 };
 
 }  // namespace rungs::RUNGS_ABI::production

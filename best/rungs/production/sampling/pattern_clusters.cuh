@@ -32,12 +32,12 @@ struct pattern_cluster_memory {
   alignas(16) unsigned totals[pattern_bins::num / cluster::parts::least_cluster_blocks];  // of the row, by position
   alignas(16) token_mass groups[most_blocks * warps];                                     // of each warp's positions
   int maxima[most_blocks], maxima_of_warps[warps];
-  unsigned matches[warps], column;
+  unsigned matches[warps], column, has_other_tiny;
   // What the first block has found.
   pattern_place kept, drawn;
   weight_sum up_to;
   candidate last;
-  unsigned is_found;
+  unsigned is_found, needs_zeros;
   row_blocks_memory blocks;
 };
 
@@ -116,12 +116,13 @@ class pattern_cluster {
     cluster::parts::meet();
   }
 
-  // By the first block's first warp, as are those up to place_of. False where bins do not tell.
-  __device__ bool tells(float greatest, const row_levels<true>& levels) const {
-    const unsigned magnitude = rounded::bits_of(greatest) >> 16 & 0x7fff;
-    if (magnitude <= bins::least || magnitude >= bins::greatest) return false;
+  // By the first block's first warp, as are those up to place_of. False where bins do not tell. `needs_zeros`: where
+  // they do only if what is next to zero is zero.
+  __device__ bool tells(float greatest, const row_levels<true>& levels, bool& needs_zeros) const {
+    if (!(greatest > -0x1.fep6f)) return false;  // NaN too
+    if (greatest >= 0x1.fep6f && total_at(0) > 1) return false;
     constexpr float least_value = 0x1p-25f, beyond = 0x1.fep6f;
-    if (levels.level(least_value) != levels.level(-least_value) && total_at(bins::of_sign - 1) > 0) return false;
+    needs_zeros = levels.level(least_value) != levels.level(-least_value) && total_at(bins::of_sign - 1) > 0;
     const unsigned not_in_row = row_.num_vectors * bins::vector_items - row_.size;
     return levels.level(-beyond) == 0 || total_at(bins::num - 1) <= not_in_row;
   }
@@ -170,15 +171,29 @@ class pattern_cluster {
     return {bins::bin_at(block * per_thread_ * block_threads + index), number, mass.count,
             before.sum + number * weight};
   }
-  // Where a cut's last token is. False where bins do not tell.
-  __device__ bool place_of(const pattern_cut& cut, pattern_place& place) const {
-    if (cut.bin == 0) return false;  // of several values
+  // Where a cut's last token is, if what is next to zero is zero.
+  __device__ pattern_place place_of(const pattern_cut& cut, float greatest) const {
     const unsigned lane = threadIdx.x % lanes;
-    const unsigned count = lane < num_blocks_ ? *cluster::parts::of_rank(own_.counts + cut.bin, lane) : 0;
+    unsigned count = lane < num_blocks_ ? *cluster::parts::of_rank(own_.counts + cut.bin, lane) : 0;
+    if (cut.bin == 0 && lane < num_blocks_) count += *cluster::parts::of_rank(own_.counts + bins::of_sign, lane);
     const unsigned up_to = sum_up_to(count);
     const unsigned owner = first_lane(up_to >= cut.number);
-    place = {bins::pattern_of(cut.bin), owner, cut.number - __shfl_sync(parts::full_mask, up_to - count, owner)};
-    return true;
+    const unsigned pattern = cut.bin == 0                   ? 0
+                             : cut.bin == bins::of_sign - 1 ? rounded::bits_of(greatest) >> 16
+                                                            : bins::pattern_of(cut.bin);
+    return {pattern, owner, cut.number - __shfl_sync(parts::full_mask, up_to - count, owner)};
+  }
+
+  // By the first block. Reads the row again: whether all that is next to zero is zero.
+  __device__ bool has_zeros_alone() {
+    outer_patterns outer = outer_patterns::none();
+#pragma unroll 4
+    for (unsigned i = threadIdx.x; i < row_.num_vectors; i += block_threads) outer.take(row_.read(i));
+    if (threadIdx.x == 0) own_.has_other_tiny = 0;
+    __syncthreads();
+    if (!outer.has_zeros_alone()) own_.has_other_tiny = 1;
+    __syncthreads();
+    return own_.has_other_tiny == 0;
   }
 
   // By the first block.
@@ -242,7 +257,8 @@ class pattern_cluster {
   static __device__ token_mass mass_of(unsigned position, unsigned count, const row_levels<true>& levels,
                                        unsigned least_level) {
     if (position == bins::num - 1) return {0, 0};
-    const unsigned level = levels.level(bins::value_of(bins::bin_at(position)));
+    // All of the first position are the greatest item.
+    const unsigned level = levels.level(position == 0 ? levels.greatest : bins::value_of(bins::bin_at(position)));
     if (level < least_level || count == 0) return {0, 0};
     return {static_cast<weight_sum>(weight_of_level<true>(level)) * count, count};
   }

@@ -40,7 +40,7 @@ __device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, u
   unsigned token = 0;
   if (task.last_kept != nullptr || (task.by_gumbel && cuts)) {
     if (!search.column_of(last, token)) return false;
-    kept.last = token_candidate(pattern_bins::value_of(last.bin), token);
+    kept.last = token_candidate(search.value_of(last), token);
   }
   if (task.by_gumbel) {
     row_blocks group(reinterpret_cast<sampling_memory*>(shared)->blocks, 1);
@@ -74,7 +74,7 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
   const row_levels<true> levels(greatest, task.logit_factor);
   search.weigh(levels, task.least_level);
   if (finds) {
-    bool is_found = search.tells(greatest, levels);
+    bool needs_zeros = false, is_found = search.tells(greatest, levels, needs_zeros);
     weight_sum up_to = 0;
     pattern_place last_kept{}, drawn{};
     if (is_found) {
@@ -90,15 +90,17 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
                            task.least_level);
         up_to = last.up_to;
       }
-      if (wants_last) is_found = search.place_of(last, last_kept);
-      if (!task.by_gumbel && is_found)
-        is_found = search.place_of(search.find(false, draw_target(up_to, fraction), levels, task.least_level), drawn);
+      if (wants_last) last_kept = search.place_of(last, greatest);
+      if (!task.by_gumbel)
+        drawn = search.place_of(search.find(false, draw_target(up_to, fraction), levels, task.least_level), greatest);
+      needs_zeros |= (wants_last && last_kept.pattern == 0) || (!task.by_gumbel && drawn.pattern == 0);
     }
     if (threadIdx.x == 0) {
       own.kept = last_kept;
       own.drawn = drawn;
       own.up_to = up_to;
       own.is_found = is_found;
+      own.needs_zeros = needs_zeros;
     }
   }
   token_cut kept{0, 0};
@@ -106,7 +108,7 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
   bool is_found = false;
   if (is_first) {
     __syncthreads();
-    is_found = own.is_found;
+    is_found = own.is_found && (own.needs_zeros == 0 || search.has_zeros_alone());
     kept.up_to = own.up_to;
     if (is_found && wants_last)
       kept.last = token_candidate(rounded::of_bits(own.kept.pattern << 16), search.column_of(own.kept));

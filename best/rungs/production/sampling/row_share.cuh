@@ -84,6 +84,11 @@ class row_share {
   __device__ unsigned column_of_own(unsigned number) const {
     return column_of(threadIdx.x + number / vector_items * block_threads) + number % vector_items;
   }
+  // Segments of the row are what a warp reads at once, in the order of columns. Beside the row, columns wrap.
+  static constexpr unsigned segment_columns = lanes * vector_items;
+  __device__ unsigned num_segments() const { return (size_ + before_ + segment_columns - 1) / segment_columns; }
+  __device__ unsigned segment_of(unsigned column) const { return (column + before_) / segment_columns; }
+  __device__ unsigned first_column(unsigned segment) const { return segment * segment_columns - before_; }
   __device__ float value_at(unsigned column) const { return column < size_ ? to_float(from_[column]) : NAN; }
 
   // take(values, column of the first) for each of the thread's vectors.

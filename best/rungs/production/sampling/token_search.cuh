@@ -7,6 +7,8 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/sampling/frequent_values.cuh"
+#include "rungs/production/sampling/level_window.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/sampling_task.cuh"
 #include "rungs/production/sampling/token_cuts.cuh"
@@ -26,6 +28,7 @@ struct sampling_memory {
   union {
     weight_bins fine;
     unsigned short numbers_of_own[most_own][block_threads];  // of each thread: items that lie in windows
+    frequent_memory frequent;
   };
   bin_scan scan;
   row_blocks_memory blocks;
@@ -38,6 +41,26 @@ struct sampling_memory {
 };
 static_assert(sizeof(window_search) <= sizeof(weight_bins));
 static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
+static_assert(sizeof(frequent_memory) <= sizeof(weight_bins));
+
+// A cut in a bin of levels that has too many tokens for a list, out of the way of others.
+template <class Share, bool of_logits>
+__device__ __noinline__ frequent_cuts find_frequent(const Share& share, const row_levels<of_logits>& levels,
+                                                    const level_window& window, const sampling_plan& plan,
+                                                    sampling_memory& own, candidate* held, bool by_count,
+                                                    weight_sum target) {
+  const Share own_share = share;
+  const windows_of_levels<1, of_logits> windows{{window}, levels};
+  candidate* const gathered = plan.num_blocks > 1 ? held + plan.capacity : held;
+  row_blocks group(own.blocks, plan.num_blocks);
+  frequent_search<Share, of_logits, windows_of_levels<1, of_logits>> search(
+      own_share, windows.levels, windows, own.frequent, {held, plan.capacity, gathered, plan.gathered_capacity}, group);
+  frequent_cuts found{false, {0, 0}, 0};
+  __syncthreads();
+  found.are_found = search.list_others() && search.find(0, by_count, target, found.kept);
+  group.settle();
+  return found;
+}
 
 // Cuts of a row.
 template <class Share, bool of_logits>
@@ -62,7 +85,12 @@ class token_search {
   // `next` follows, the bins that it can lie in are listed in the same pass.
   __device__ token_cut find(bool by_count, weight_sum target, bool has_next, weight_sum next) {
     const found_bin coarse = own_.scan.find(own_.coarse, by_count, target);
-    if (!listed_.has(coarse.bin) || !is_listed_) {
+    const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
+    // Where there is no room even if all weights were the greatest, nothing is listed.
+    const unsigned greatest = of_bin.least + of_bin.width;
+    const bool overflows = own_.coarse.mass(coarse.bin).sum >
+                           static_cast<weight_sum>(plan_.gathered_capacity) * weight_of_level<of_logits>(greatest);
+    if (!overflows && (!listed_.has(coarse.bin) || !is_listed_)) {
       bins_of_list bins{coarse.bin, coarse.bin, coarse.bin};
       if (has_next) {
         // The cut's sum is more than that of the bins before, and at most that with the bin.
@@ -79,11 +107,16 @@ class token_search {
         has_next = false;
       }
     }
-    const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
     const weight_sum needed = target - coarse.before.measure(by_count);
-    if (is_listed_)
+    if (!overflows && is_listed_)
       return among_listed([&](float value) { return of_bin.has(levels_.level(value)); }, by_count, needed,
                           coarse.before.sum);
+    is_listed_ = false;
+    group_.settle();
+    const frequent_cuts found = find_frequent<Share, of_logits>(
+        Share(share_), row_levels<of_logits>(levels_), {coarse.bin, coarse.bin, of_bin.least, greatest, coarse.before},
+        plan_, own_, held_, by_count, target);
+    if (found.are_found) return found.kept;
     return narrow<true>(
         [&](auto take) {
           share_.template for_each<1>([&](float value, unsigned column) {

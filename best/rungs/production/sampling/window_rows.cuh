@@ -63,6 +63,71 @@ __device__ float greatest_of(const Share& share) {
   return greatest;
 }
 
+// A row by bins of weights, where windows do not tell, or there are none. Out of the way of others.
+template <class T, bool resident, bool of_logits>
+__device__ __noinline__ void sample_by_weights(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                               unsigned char* shared, float greatest) {
+  auto& own = *reinterpret_cast<sampling_memory*>(shared);
+  auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
+  auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
+  row_blocks group(own.blocks, plan.num_blocks);
+  const bool writes = group.rank() == 0 && threadIdx.x == 0;
+  using share_t = row_share<T, resident>;
+  using search_t = token_search<share_t, of_logits>;
+  const share_t share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
+                      reinterpret_cast<uint4*>(behind_lists));
+  const row_levels<of_logits> levels(greatest, task.logit_factor);
+  const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
+  const random_source random = random_of(task);
+  const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
+  token_cut kept{0, 0};
+  unsigned token = 0;
+  search_t search(share, levels, task.least_level, plan, own, held, group);
+  __syncthreads();
+  own.coarse.clear();
+  __syncthreads();
+  share.for_each([&](float value, unsigned) {
+    const unsigned level = levels.level(value);
+    if (level >= task.least_level)
+      own.coarse.add(search_t::bin_of(level), weight_of_level<of_logits>(level), task.top_k > 0);
+  });
+  group.merge(own.coarse);
+  own.scan.find(own.coarse, false, 1);
+  const token_mass total = own.scan.total;
+  kept = {0, total.sum};
+  enum { of_tokens, of_weights, draw, end };
+#pragma unroll 1
+  for (int step = of_tokens; step < end; ++step) {
+    weight_sum target;
+    if (step == of_tokens) {
+      if (task.top_k == 0) continue;
+      target = task.top_k < total.count ? task.top_k : total.count;
+    } else if (step == of_weights) {
+      if (!cuts_again) continue;
+      target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+    } else {
+      if (!draws) break;
+      target = draw_target(kept.up_to, fraction);
+    }
+    const token_cut found =
+        search.find(step == of_tokens, target, draws && step == (cuts_again ? of_weights : of_tokens), fraction);
+    if (step == draw)
+      token = column_of_token(found.last);
+    else
+      kept = found;
+  }
+
+  if (task.by_gumbel) {
+    candidate best = best_score(share, levels, task.least_level, kept.last, random, task.keys, row);
+    candidate unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+  }
+  if (writes) write_row(task, row, levels, kept, token);
+  group.settle();
+}
+
 template <class T, bool resident, bool of_logits>
 __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                                            unsigned char* shared) {
@@ -131,41 +196,9 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
         bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
   }
   if (!is_found) {
-    __syncthreads();
-    own.coarse.clear();
-    __syncthreads();
-    share.for_each([&](float value, unsigned) {
-      const unsigned level = levels.level(value);
-      if (level >= task.least_level)
-        own.coarse.add(search_t::bin_of(level), weight_of_level<of_logits>(level), task.top_k > 0);
-    });
-    group.merge(own.coarse);
-    own.scan.find(own.coarse, false, 1);
-    const token_mass total = own.scan.total;
-    kept = {0, total.sum};
-    enum { of_tokens, of_weights, draw, end };
-#pragma unroll 1
-    for (int step = of_tokens; step < end; ++step) {
-      weight_sum target;
-      if (step == of_tokens) {
-        if (task.top_k == 0) continue;
-        target = task.top_k < total.count ? task.top_k : total.count;
-      } else if (step == of_weights) {
-        if (!cuts_again) continue;
-        target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
-      } else {
-        if (!draws) break;
-        target = draw_target(kept.up_to, fraction);
-      }
-      const token_cut found =
-          search.find(step == of_tokens, target, draws && step == (cuts_again ? of_weights : of_tokens), fraction);
-      if (step == draw)
-        token = column_of_token(found.last);
-      else
-        kept = found;
-    }
+    group.settle();
+    return sample_by_weights<T, resident, of_logits>(task, plan, row, shared, levels.greatest);
   }
-
   if (task.by_gumbel) {
     candidate best = best_score(share, levels, task.least_level, kept.last, random, task.keys, row);
     candidate unused = best;
