@@ -215,8 +215,10 @@ def outcome(collection: data.Collection) -> int:
 
 def render_pages(options: argparse.Namespace) -> int:
     collection, made, out, readme, new = gather(options)
-    changed = sum(render.write(out / name, content) for name, content in made.items())
     gone = render.stale(out, made)
+    if gone and not collection.machines:
+        raise data.Unusable(f"{options.data} holds no results, and all {len(gone)} pages of {out} would go; name others by --data or --out")
+    changed = sum(render.write(out / name, content) for name, content in made.items())
     render.remove(gone)
     if readme is not None and new is not None:
         changed += render.write(readme, new)

@@ -253,6 +253,14 @@ def test_no_results_yet(repository, run):
     assert "Nothing has been measured yet" in (repository / "report/index.md").read_text()
 
 
+def test_no_results_take_no_page_away(repository, run, rendered, small):
+    folder = rendered(small)
+    (repository / "empty").mkdir()
+    code, _, err = run("render", "--data", str(repository / "empty"))
+    assert code == 2 and "empty holds no results" in err and "--data" in err
+    assert (folder / "index.md").exists() and "Nothing has been measured yet" not in (repository / "report/index.md").read_text()
+
+
 def test_banners(repository, run, small, rendered):
     document = json.loads(json.dumps(small).replace("abc1234", "abc1234-dirty"))
     document["context"]["banners"] = ["another process used the GPU <b>|</b>"]
