@@ -27,10 +27,10 @@ def nearest(machine: Machine, asked: Question, mode: str) -> tuple[Cell | None, 
 
 
 def told(machine: Machine, cell: Cell, asked: Question) -> str:
-    """Times of one run, the newest that has the front door there, or else the newest."""
-    runs = sorted((run for run in machine.runs if cell in run.cells), key=lambda run: (any(map(compare.is_door, run.cells[cell])), run.name))
-    run = runs[-1]
-    return f"{', '.join(times(machine, run, cell, asked))} (run {run.name})"
+    """Times of one run, the newest that tells most: the front door's time, CUB's, and that of a rung."""
+    found = sorted((len(said := list(times(machine, run, cell, asked))), run.name, ", ".join(said)) for run in machine.runs if cell in run.cells)
+    _, name, said = found[-1]
+    return f"{said} (run {name})"
 
 
 def times(machine: Machine, run: Run, cell: Cell, asked: Question) -> Iterator[str]:
