@@ -55,7 +55,7 @@ class frequent_search {
   using memory = frequent_memory;
   static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads,
                             warps = weight_bins::warps;
-  static constexpr unsigned vector_items = Share::vector_items, segment_columns = lanes * vector_items;
+  static constexpr unsigned vector_items = Share::vector_items;
 
  public:
   enum { of_count, of_sum, of_draw };  // the window of each cut
@@ -171,7 +171,7 @@ class frequent_search {
 
   // Lists what is in windows but not frequent, and counts what is frequent. False if there are too many for the lists.
   __device__ bool list() {
-    static_assert(memory::most_values == 4 && segment_columns <= 0xffff);
+    static_assert(memory::most_values == 4 && Share::segment_columns <= 0xffff);
     const unsigned num_values = own_.num_values;
     float frequent[memory::most_values];
 #pragma unroll

@@ -4,6 +4,8 @@
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/sampling/gumbel_rows.cuh"
 #include "rungs/production/sampling/random.cuh"
+#include "rungs/production/sampling/row_blocks.cuh"
+#include "rungs/production/sampling/sampling_task.cuh"
 #include "rungs/production/sampling/weights.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -50,6 +52,17 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
     if (__any_sync(parts::full_mask, best > raised)) bound.raise(static_cast<unsigned>((raised = best) >> 32));
   });
   return best;
+}
+
+// The column of the row's greatest score, of tokens from `last` on. All threads of all blocks call it.
+template <bool of_logits, class T, class Share>
+__device__ __forceinline__ unsigned best_column(const sampling_task<T>& task, const Share& share,
+                                                const row_levels<of_logits>& levels, candidate last,
+                                                const random_source& random, unsigned row, row_blocks& group) {
+  candidate best = best_score(share, levels, task.least_level, last, random, task.keys, row);
+  candidate unused = best;
+  group.template share_extremes<true>(unused, best);
+  return column_of_token(best);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

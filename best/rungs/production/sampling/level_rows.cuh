@@ -112,10 +112,7 @@ __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, c
       if (is_first && threadIdx.x < plan.num_blocks) *group.of_rank(&own.last, threadIdx.x) = kept.last;
       group.meet();
     }
-    candidate best = best_score(share, levels, task.least_level, cuts ? own.last : 0, random, task.keys, row);
-    candidate unused = best;
-    group.template share_extremes<true>(unused, best);
-    token = column_of_token(best);
+    token = best_column(task, share, levels, cuts ? own.last : 0, random, row, group);
   }
   if (writes) write_row(task, row, levels, kept, token);
   group.settle();

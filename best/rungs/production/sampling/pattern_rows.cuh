@@ -45,9 +45,7 @@ __device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, u
   if (task.by_gumbel) {
     row_blocks group(reinterpret_cast<sampling_memory*>(shared)->blocks, 1);
     const row_share<T, false> share(from, task.num_columns, 0, 1, nullptr);
-    candidate best = best_score(share, levels, task.least_level, kept.last, random, task.keys, row), unused = best;
-    group.template share_extremes<true>(unused, best);
-    token = column_of_token(best);
+    token = best_column(task, share, levels, kept.last, random, row, group);
   } else {
     const weight_sum target = draw_target(kept.up_to, draw_of(task, random, row));
     if (!search.column_of(search.find(2, false, target, levels, task.least_level), token)) return false;
@@ -119,9 +117,7 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
   if (task.by_gumbel) {
     row_blocks group(own.blocks, plan.num_blocks);
     const row_share<T, false> share(from, task.num_columns, group.rank(), plan.num_blocks, nullptr);
-    candidate best = best_score(share, levels, task.least_level, own.last, random, task.keys, row), unused = best;
-    group.template share_extremes<true>(unused, best);
-    token = column_of_token(best);
+    token = best_column(task, share, levels, own.last, random, row, group);
     group.settle();
   }
   if (is_first && threadIdx.x == 0) write_row(task, row, levels, kept, token);

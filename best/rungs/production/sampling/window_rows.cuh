@@ -118,12 +118,7 @@ __device__ __noinline__ void sample_by_weights(const sampling_task<T>& task, con
       kept = found;
   }
 
-  if (task.by_gumbel) {
-    candidate best = best_score(share, levels, task.least_level, kept.last, random, task.keys, row);
-    candidate unused = best;
-    group.template share_extremes<true>(unused, best);
-    token = column_of_token(best);
-  }
+  if (task.by_gumbel) token = best_column(task, share, levels, kept.last, random, row, group);
   if (writes) write_row(task, row, levels, kept, token);
   group.settle();
 }
@@ -199,12 +194,7 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
     group.settle();
     return sample_by_weights<T, resident, of_logits>(task, plan, row, shared, levels.greatest);
   }
-  if (task.by_gumbel) {
-    candidate best = best_score(share, levels, task.least_level, kept.last, random, task.keys, row);
-    candidate unused = best;
-    group.template share_extremes<true>(unused, best);
-    token = column_of_token(best);
-  }
+  if (task.by_gumbel) token = best_column(task, share, levels, kept.last, random, row, group);
   if (writes) write_row(task, row, levels, kept, token);
   group.settle();
 }
