@@ -85,10 +85,11 @@ class frequent_search {
     return cuts;
   }
 
-  // Has to come first. False if there are too many tokens for the lists that have none of the frequent values.
+  // Has to come first. False if there are too many tokens for the lists that have none of the frequent values. They are
+  // too many where no value is frequent, so that nothing is read then but the sample.
   __device__ bool list_others() {
     choose();
-    return list();
+    return own_.num_values > 0 && list();
   }
   // The cut of a window that reaches `target`, of weights or of tokens. False if the window does not hold it.
   __device__ bool find(unsigned w, bool by_count, weight_sum target, token_cut& found) {
