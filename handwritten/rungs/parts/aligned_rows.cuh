@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "rungs/parts/rows.cuh"
 
@@ -88,6 +89,22 @@ cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_
     if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0) return call(type<whole_vectors<Rows>>{});
   }
   return call(type<Rows>{});
+}
+
+// Calls launch as with_aligned_rows does, for the rows that suit both ends best: whole vectors where both ends are
+// aligned, and there are fewer than most_items. The order of additions must not depend on where rows begin, which only
+// integers do not mind.
+template <class Rows, class Launch>
+cudaError_t with_suiting_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
+                              std::size_t num_items, std::size_t most_items, Launch launch) {
+  if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
+    if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0 && num_items < most_items)
+      return launch(type<whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
+  }
+  if constexpr (std::is_integral_v<typename Rows::accumulator>)
+    return with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
+  else
+    return launch(type<Rows>{}, d_in, d_out, num_items, 0);
 }
 
 }  // namespace rungs::RUNGS_ABI::parts

@@ -87,24 +87,25 @@ struct one_wave : parts::scan_calls<one_wave> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
-
- private:
-  // The rows that suit both ends best (parts/aligned_rows.cuh). The order of additions must not depend on where they
-  // begin, which only integers do not mind.
-  template <class Rows, class Launch>
-  static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
-                               std::size_t num_items, Launch launch) {
-    if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-      if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0)
-        return launch(parts::type<parts::whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
-    }
-    if constexpr (std::is_integral_v<typename Rows::accumulator>)
-      return parts::with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
-    else
-      return launch(parts::type<Rows>{}, d_in, d_out, num_items, 0);
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
+    using few = parts::rows<2, InputIteratorT, OutputIteratorT, T>;
+    using some = parts::rows<4, InputIteratorT, OutputIteratorT, T>;
+    using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    int num_multiprocessors;
+    if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
+    const std::size_t warps = std::size_t(num_multiprocessors) * (block_threads / parts::warp_threads);
+    const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
+      return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, in, out, scan_op,
+                                                               seed, count, ahead, num_multiprocessors, stream);
+    };
+    if (num_items <= warps * few::warp_items)
+      return parts::with_suiting_rows<few>(d_in, d_out, num_items, ~std::size_t{0}, launch);
+    if (num_items <= warps * some::warp_items)
+      return parts::with_suiting_rows<some>(d_in, d_out, num_items, ~std::size_t{0}, launch);
+    return parts::with_suiting_rows<many>(d_in, d_out, num_items, ~std::size_t{0}, launch);
   }
 
+ private:
   template <parts::scan_kind kind, class Rows, class ScanOpT>
   static cudaError_t launch_wave(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                  typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
@@ -141,23 +142,5 @@ struct one_wave : parts::scan_calls<one_wave> {
                                        reinterpret_cast<parts::state*>(region));
   }
 };
-
-template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
-cudaError_t one_wave::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-  using few = parts::rows<2, InputIteratorT, OutputIteratorT, T>;
-  using some = parts::rows<4, InputIteratorT, OutputIteratorT, T>;
-  using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-  int num_multiprocessors;
-  if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
-  const std::size_t warps = std::size_t(num_multiprocessors) * (block_threads / parts::warp_threads);
-  const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
-    return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, in, out, scan_op, seed,
-                                                             count, ahead, num_multiprocessors, stream);
-  };
-  if (num_items <= warps * few::warp_items) return with_rows<few>(d_in, d_out, num_items, launch);
-  if (num_items <= warps * some::warp_items) return with_rows<some>(d_in, d_out, num_items, launch);
-  return with_rows<many>(d_in, d_out, num_items, launch);
-}
 
 }  // namespace rungs::RUNGS_ABI::scans

@@ -70,57 +70,33 @@ struct tagged_wave : parts::scan_calls<tagged_wave> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
-
- private:
-  // The rows that suit both ends best (parts/aligned_rows.cuh). The order of additions must not depend on where they
-  // begin, which only integers do not mind.
-  template <class Rows, class Launch>
-  static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
-                               std::size_t num_items, Launch launch) {
-    constexpr std::size_t most_items = 0xffffffff;
-    if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-      if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0 && num_items < most_items)
-        return launch(parts::type<parts::whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
-    }
-    if constexpr (std::is_integral_v<typename Rows::accumulator>)
-      return parts::with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
-    else
-      return launch(parts::type<Rows>{}, d_in, d_out, num_items, 0);
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
+    using few = parts::rows<few_rows, InputIteratorT, OutputIteratorT, T>;
+    using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    using mailboxes = parts::mailboxes<typename many::item>;
+    constexpr int num_warps = block_threads / parts::warp_threads;
+    int num_multiprocessors;
+    if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
+    const std::size_t most_of_few = std::size_t(num_multiprocessors) * num_warps * few::warp_items;
+    // What lies ahead may make one tile more; more items never ask for less storage.
+    const std::size_t tiles_of_few =
+        parts::ceil_div(parts::at_most(num_items, most_of_few) + parts::most_ahead, num_warps * few::warp_items);
+    const std::size_t tiles_of_many = parts::ceil_div(num_items + parts::most_ahead, num_warps * many::warp_items);
+    const std::size_t bytes = mailboxes::bytes(tiles_of_few > tiles_of_many ? tiles_of_few : tiles_of_many);
+    parts::opened_storage storage;
+    cudaError_t error;
+    if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
+    const auto launch = [&](auto rows_type, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
+      using rows = typename decltype(rows_type)::named;
+      return parts::launch_overlapped(tagged_wave_kernel<kind, block_threads, rows, ScanOpT>,
+                                      parts::ceil_div(count, num_warps * rows::warp_items), block_threads, 0,
+                                      storage.clears, stream, in, count, out, scan_op, seed, ahead,
+                                      rows::vectorised(in, out), mailboxes(storage.region), storage.of_call);
+    };
+    constexpr std::size_t most_whole = 0xffffffff;
+    if (num_items <= most_of_few) return parts::with_suiting_rows<few>(d_in, d_out, num_items, most_whole, launch);
+    return parts::with_suiting_rows<many>(d_in, d_out, num_items, most_whole, launch);
   }
 };
-
-template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
-cudaError_t tagged_wave::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                              OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
-                              cudaStream_t stream) {
-  using few = parts::rows<few_rows, InputIteratorT, OutputIteratorT, T>;
-  using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-  using mailboxes = parts::mailboxes<typename many::item>;
-  constexpr int num_warps = block_threads / parts::warp_threads;
-  int num_multiprocessors;
-  if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
-  const std::size_t most_of_few = std::size_t(num_multiprocessors) * num_warps * few::warp_items;
-  // What lies ahead may make one tile more; more items never ask for less storage.
-  const std::size_t tiles_of_few =
-      parts::ceil_div(parts::at_most(num_items, most_of_few) + parts::most_ahead, num_warps * few::warp_items);
-  const std::size_t tiles_of_many = parts::ceil_div(num_items + parts::most_ahead, num_warps * many::warp_items);
-  const std::size_t bytes = mailboxes::bytes(tiles_of_few > tiles_of_many ? tiles_of_few : tiles_of_many);
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error) || num_items == 0) return error;
-  parts::opened_storage storage;
-  error = storage.open(region, bytes, stream);
-  if (error != cudaSuccess) return error;
-  const auto launch = [&](auto rows_type, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
-    using rows = typename decltype(rows_type)::named;
-    return parts::launch_overlapped(tagged_wave_kernel<kind, block_threads, rows, ScanOpT>,
-                                    parts::ceil_div(count, num_warps * rows::warp_items), block_threads, 0,
-                                    storage.clears, stream, in, count, out, scan_op, seed, ahead,
-                                    rows::vectorised(in, out), mailboxes(region), storage.of_call);
-  };
-  if (num_items <= most_of_few) return with_rows<few>(d_in, d_out, num_items, launch);
-  return with_rows<many>(d_in, d_out, num_items, launch);
-}
 
 }  // namespace rungs::RUNGS_ABI::scans
