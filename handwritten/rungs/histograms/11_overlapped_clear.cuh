@@ -86,13 +86,7 @@ struct overlapped_clear : parts::histogram_calls<overlapped_clear> {
                                       num_samples, d_histogram, finder, copies,
                                       static_cast<unsigned>(bytes_of(copies)));
     };
-    if (is_small)
-      return parts::with_quick_finder(bins, room, [&](const auto& finder, std::size_t finder_bytes) {
-        return launch_counting(parts::type<small_rows>{}, finder, finder_bytes);
-      });
-    return parts::with_fast_finder(bins, bins.num_bins, room, [&](const auto& finder, std::size_t finder_bytes) {
-      return launch_counting(parts::type<large_rows>{}, finder, finder_bytes);
-    });
+    return parts::with_rows_and_finder<small_rows, large_rows>(is_small, bins, room, launch_counting);
   }
 };
 
