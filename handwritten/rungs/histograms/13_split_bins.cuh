@@ -67,7 +67,6 @@ struct split_bins : parts::histogram_calls<split_bins> {
     error = limits.ask();
     if (error != cudaSuccess) return error;
     // As few parts as shared memory allows, with the edges if there are any; more, if there are multiprocessors left.
-    const auto bytes_of = [&](unsigned num_bins) { return (parts::private_bins_bytes(num_bins, 1) + 15) / 16 * 16; };
     const auto bins_of = [&](unsigned num_parts) {
       return static_cast<unsigned>(parts::ceil_div(bins.num_bins, num_parts));
     };
@@ -75,7 +74,7 @@ struct split_bins : parts::histogram_calls<split_bins> {
     const std::size_t num_multiprocessors = limits.multiprocessors;
     const std::size_t num_rows = parts::ceil_div(num_samples, few_rows::row_samples);
     unsigned num_parts = 1;
-    while (bytes_of(bins_of(num_parts)) + bins.edge_bytes() / num_parts > most_bytes &&
+    while (parts::private_bins_room(bins_of(num_parts), 1) + bins.edge_bytes() / num_parts > most_bytes &&
            num_parts <= num_multiprocessors)
       num_parts *= 2;
     if (num_parts > num_multiprocessors)
@@ -87,7 +86,7 @@ struct split_bins : parts::histogram_calls<split_bins> {
     error = parts::launch_clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
     const unsigned bins_per_part = bins_of(num_parts);
-    const std::size_t bytes = bytes_of(bins_per_part);
+    const std::size_t bytes = parts::private_bins_room(bins_per_part, 1);
     const std::size_t num_groups = parts::at_most(num_rows, num_multiprocessors / num_parts);
     const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
       using rows = typename decltype(rows_type)::named;

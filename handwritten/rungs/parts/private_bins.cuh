@@ -20,6 +20,11 @@ __host__ __device__ constexpr std::size_t private_bins_bytes(std::size_t num_bin
   return (skewed(num_bins) + 1) * copies * sizeof(unsigned);
 }
 
+// The same in whole vectors.
+__host__ __device__ constexpr std::size_t private_bins_room(std::size_t num_bins, unsigned copies) {
+  return (private_bins_bytes(num_bins, copies) + 15) / 16 * 16;
+}
+
 struct private_bins {
   unsigned* counters;
   unsigned num_bins, copies;  // copies: a power of two

@@ -75,8 +75,7 @@ struct cluster_storage {
   std::size_t counter_bytes, num_quads;
 
   explicit cluster_storage(std::size_t num_bins)
-      : counter_bytes((parts::private_bins_bytes(num_bins, 1) + 15) / 16 * 16),
-        num_quads(parts::ceil_div(num_bins, 4)) {}
+      : counter_bytes(parts::private_bins_room(num_bins, 1)), num_quads(parts::ceil_div(num_bins, 4)) {}
   std::size_t most_bytes() const {
     constexpr std::size_t barrier_bytes = 16;
     return counter_bytes + (num_quads + parts::greatest_cluster_blocks) * sizeof(uint4) + barrier_bytes;
