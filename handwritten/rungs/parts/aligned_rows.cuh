@@ -81,6 +81,24 @@ cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows:
 }
 inline constexpr int most_ahead = 15;
 
+// Of what with_aligned_rows calls, the rows that begin at item `first`: the first `ahead` items are not there.
+template <class Rows, class Index, class ScanOpT>
+__device__ void load_from(Rows& rows, typename Rows::input_iterator d_in, Index first, std::size_t num_items, int ahead,
+                          bool by_vectors, ScanOpT scan_op) {
+  if (Rows::may_lack_first && ahead > 0 && first == 0)
+    rows.load_behind(d_in, ahead, num_items, scan_op);
+  else
+    rows.load_present(d_in, first, num_items, by_vectors, scan_op);
+}
+template <class Rows, class Index>
+__device__ void store_from(const Rows& rows, typename Rows::output_iterator d_out, Index first, std::size_t num_items,
+                           int ahead, bool by_vectors) {
+  if (Rows::may_lack_first && ahead > 0 && first == 0)
+    rows.store_behind(d_out, ahead, num_items);
+  else
+    rows.store_present(d_out, first, num_items, by_vectors);
+}
+
 // Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows.
 template <class Rows, class Call>
 cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out, std::size_t num_items,

@@ -26,18 +26,14 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4
   using index = std::conditional_t<Rows::is_whole, unsigned, std::size_t>;  // whole vectors are few
   constexpr int num_warps = block_threads / parts::warp_threads, tile_items = num_warps * Rows::warp_items;
   __shared__ typename Rows::item warp_aggregates[num_warps];
-  __shared__ T block_prefix;
+  __shared__ T tile_prefix;
   const int warp = parts::warp_of_block(), lane = threadIdx.x % parts::warp_threads;
   if (threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
   const index first = index(blockIdx.x) * tile_items + warp * Rows::warp_items;
-  const bool lacks_some = Rows::may_lack_first && ahead > 0 && first == 0;  // the first items are not there
   Rows rows;
-  if (lacks_some)
-    rows.load_behind(d_in, ahead, num_items, scan_op);
-  else
-    rows.load_present(d_in, first, num_items, by_vectors, scan_op);
-  const auto aggregate = rows.aggregate(scan_op);
-  if (lane == 0) warp_aggregates[warp] = aggregate;
+  parts::load_from(rows, d_in, first, num_items, ahead, by_vectors, scan_op);
+  const auto of_warp = rows.aggregate(scan_op);
+  if (lane == 0) warp_aggregates[warp] = of_warp;
   __syncthreads();
   if (warp == 0) {
     parts::wait_until_cleared();
@@ -48,14 +44,11 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4
   const T warps_before = parts::before_warp<num_warps>(warp_aggregates, warp, scan_op);
   if (warp == 0) {
     const T prefix = scan_op(seed, parts::gather<4>(mailboxes, 0, blockIdx.x, tag, scan_op));
-    if (lane == 0) block_prefix = prefix;
+    if (lane == 0) tile_prefix = prefix;
   }
   __syncthreads();
-  rows.template finish<kind>(lanes, scan_op(block_prefix, warps_before), scan_op);
-  if (lacks_some)
-    rows.store_behind(d_out, ahead, num_items);
-  else
-    rows.store_present(d_out, first, num_items, by_vectors);
+  rows.template finish<kind>(lanes, scan_op(tile_prefix, warps_before), scan_op);
+  parts::store_from(rows, d_out, first, num_items, ahead, by_vectors);
 }
 
 struct tagged_wave : parts::scan_calls<tagged_wave> {

@@ -89,7 +89,7 @@ struct cluster_look_back : parts::scan_calls<cluster_look_back> {
     const std::size_t num_clusters = parts::ceil_div(num_tiles, parts::portable_cluster_blocks);
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<T>(num_clusters), region, error) ||
+    if (parts::answered_with_state<T>(d_temp_storage, temp_storage_bytes, num_clusters, region, error) ||
         num_items == 0)
       return error;
     // Smaller clusters only where one of them holds it all.
