@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
 
 struct split_bins : parts::histogram_calls<split_bins> {
   static constexpr auto idea = "several blocks read the same samples, and each counts its part of the bins";
-  static constexpr int block_threads = 1024, rows_in_flight = 4, most_rows_in_flight = 6;
-  static constexpr int items_per_thread = 4 * rows_in_flight;
+  static constexpr int block_threads = 1024, rows_in_flight = 4, items_per_thread = 4 * rows_in_flight;
+  static constexpr int most_rows_in_flight = 6;
   static constexpr int blocks_per_multiprocessor = 1;
   static constexpr unsigned most_parts = 8;     // where samples are few
   static constexpr unsigned least_bins = 2048;  // in a part that shared memory did not ask for

@@ -14,14 +14,13 @@ namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void last_block_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
-                                  ReductionOpT reduction_op, T init, parts::mailboxes<T> mailboxes,
-                                  parts::state* state) {
+                                  ReductionOpT reduction_op, T init, parts::mailboxes<T> posts, parts::state* state) {
   __shared__ bool is_last;
   T value = ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) {
-    mailboxes.post(blockIdx.x, value, parts::no_epoch);
+    posts.post(blockIdx.x, value, parts::no_epoch);
     __threadfence();  // the aggregate before the arrival
     is_last = atomicInc(&state->arrivals, gridDim.x - 1) == gridDim.x - 1;
     __threadfence();  // the arrival before the others' aggregates
@@ -32,7 +31,7 @@ __global__ void last_block_kernel(typename Tile::iterator d_in, std::size_t num_
   value = threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   for (unsigned block = threadIdx.x; block < gridDim.x; block += Tile::block_threads) {
     T aggregate;
-    mailboxes.peek(block, aggregate, parts::no_epoch);
+    posts.peek(block, aggregate, parts::no_epoch);
     value = reduction_op(value, aggregate);
   }
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
