@@ -21,7 +21,6 @@ __global__ void __launch_bounds__(Tile::block_threads,
     remote_stores_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
                          ReductionOpT reduction_op, T init) {
 #if __CUDA_ARCH__ >= 900
-  using parts::warp_reduce;
   constexpr int num_warps = Tile::block_threads / parts::warp_threads;
   __shared__ T inbox[parts::greatest_cluster_blocks * num_warps];
   __shared__ parts::phase_barrier barrier;
@@ -32,7 +31,7 @@ __global__ void __launch_bounds__(Tile::block_threads,
 
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
-  value = warp_reduce(value, reduction_op);
+  value = parts::warp_reduce(value, reduction_op);
   parts::wait();
   if (lane == 0) parts::store_remote(inbox + rank * num_warps + warp, barrier, 0, value);
   if (rank != 0 || warp != 0) return;
@@ -41,7 +40,7 @@ __global__ void __launch_bounds__(Tile::block_threads,
   value = ReductionOpT::template identity<T>();
   for (unsigned i = lane; i < cluster_blocks * num_warps; i += parts::warp_threads)
     value = reduction_op(value, inbox[i]);
-  value = warp_reduce(value, reduction_op);
+  value = parts::warp_reduce(value, reduction_op);
   if (lane == 0) *d_out = value;
 #endif
 }
@@ -49,8 +48,7 @@ __global__ void __launch_bounds__(Tile::block_threads,
 struct remote_stores {
   static constexpr auto idea = "one cluster, whose warps store their aggregates into block 0's shared memory";
   static constexpr int block_threads = 512, vectors_per_thread = 4, items_per_thread = 16;
-  static constexpr int small_block_threads = 256,
-                       small_vectors_per_thread = 2;  // while sixteen such blocks hold it all
+  static constexpr int small_block_threads = 256, small_vectors_per_thread = 2;  // while sixteen such hold it all
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;

@@ -9,35 +9,13 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/remote.cuh"
+#include "rungs/cluster/parts/slots.cuh"
 #include "rungs/contract.cuh"
 #include "rungs/parts/aligned_rows.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::RUNGS_ABI::cluster::scans {
-
-// What asynchronous stores can carry.
-template <class T>
-struct alignas(alignof(T) > 4 ? alignof(T) : 4) slot {
-  T value;
-};
-
-// The aggregate of values[0] to values[count - 1], in every lane of the warp that calls it.
-template <class T, class ScanOpT>
-__device__ parts::aggregate_of<T, ScanOpT> aggregate_slots(const slot<T>* values, int count, ScanOpT scan_op) {
-  auto aggregate = ScanOpT::template identity<parts::aggregate_of<T, ScanOpT>>();
-#pragma unroll 1  // less code is faster here: it comes from DRAM
-  for (int first = 0; first < count; first += parts::warp_threads) {
-    const int i = first + threadIdx.x % parts::warp_threads;
-    if constexpr (parts::is_commutative<ScanOpT>)
-      aggregate = scan_op(aggregate, i < count ? values[i].value : ScanOpT::template identity<T>());
-    else
-      aggregate =
-          scan_op(aggregate, parts::aggregate_of_lanes(values[i < count ? i : 0].value, count - first, scan_op));
-  }
-  if constexpr (parts::is_commutative<ScanOpT>) aggregate = parts::warp_aggregate(aggregate, scan_op);
-  return aggregate;
-}
 
 template <class Rows>
 using index_in = std::conditional_t<Rows::is_whole, unsigned, std::size_t>;
@@ -58,12 +36,12 @@ __global__ void __launch_bounds__(block_threads,
   constexpr bool one_tile = Rows::is_whole;
   constexpr int num_warps = block_threads / parts::warp_threads;
   constexpr int num_inboxes = one_tile ? 1 : 2;  // a tile's may fill before the last is read
-  __shared__ slot<item> inboxes[num_inboxes][parts::greatest_cluster_blocks * num_warps];
+  __shared__ parts::slot<item> inboxes[num_inboxes][parts::greatest_cluster_blocks * num_warps];
   __shared__ parts::phase_barrier barriers[num_inboxes];
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks();
   const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
   const unsigned mine = rank * num_warps + warp;  // which of the cluster's warps this is
-  const unsigned inbox_bytes = cluster_blocks * num_warps * sizeof(slot<item>);
+  const unsigned inbox_bytes = cluster_blocks * num_warps * sizeof(parts::slot<item>);
   if (warp == 0)
     for (parts::phase_barrier& barrier : barriers) parts::expect(barrier, inbox_bytes);
   parts::arrive_started();  // the block's barriers are ready; the loads hide the wait for the others'
@@ -77,14 +55,15 @@ __global__ void __launch_bounds__(block_threads,
     rows.load_present(d_in, first, num_items, by_vectors, scan_op);
     const item aggregate = rows.aggregate(scan_op);
     if (round == 0) parts::wait();
-    if (lane < cluster_blocks) parts::store_remote(&inboxes[turn][mine], barriers[turn], lane, slot<item>{aggregate});
+    if (lane < cluster_blocks)
+      parts::store_remote(&inboxes[turn][mine], barriers[turn], lane, parts::slot<item>{aggregate});
     const auto lanes = rows.scan_lanes(scan_op);
     barriers[turn].wait_for_cluster(round / num_inboxes % 2);
-    const T before = scan_op(prefix, aggregate_slots(inboxes[turn], mine, scan_op));
+    const T before = scan_op(prefix, parts::aggregate_slots(inboxes[turn], mine, scan_op));
     rows.template finish<kind>(lanes, before, scan_op);
     rows.store_present(d_out, first, num_items, by_vectors);
     if (one_tile || tile + tile_items >= num_items) return;
-    prefix = scan_op(prefix, aggregate_slots(inboxes[turn], cluster_blocks * num_warps, scan_op));
+    prefix = scan_op(prefix, parts::aggregate_slots(inboxes[turn], cluster_blocks * num_warps, scan_op));
     // Nobody sends for the round after the next before this warp has sent for the next.
     if (threadIdx.x == 0) barriers[turn].arrive_and_expect(inbox_bytes);
   }
