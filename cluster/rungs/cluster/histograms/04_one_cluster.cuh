@@ -95,21 +95,11 @@ cudaError_t count_by_cluster(typename Rows::iterator d_samples, std::size_t num_
   const auto launch = [&](const auto& finder, std::size_t finder_bytes) {
     using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
     const auto kernel = one_cluster_kernel<Rows, CounterT, found>;
-    parts::cluster_shape shape{0, Rows::block_threads};
-    shape.balanced = most_blocks <= parts::blocks_on_one_multiprocessor;
+    parts::cluster_shape shape{0, Rows::block_threads, storage.most_bytes() + finder_bytes,
+                               most_blocks <= parts::blocks_on_one_multiprocessor};
     cudaError_t error =
         parts::choose_cluster<parts::any_size>(kernel, Rows::block_threads, wanted_blocks, shape.cluster_blocks);
-    if (error == cudaSuccess && shape.cluster_blocks > parts::portable_cluster_blocks &&
-        storage.most_bytes() + finder_bytes > parts::plain_shared_bytes) {
-      // A block fills a multiprocessor, and sixteen of those may not lie together.
-      std::size_t most_clusters;
-      shape.dynamic_bytes = storage.most_bytes() + finder_bytes;
-      error = parts::resident_clusters(kernel, shape, most_clusters);
-      if (error == cudaErrorNotSupported) {
-        shape.cluster_blocks = parts::portable_cluster_blocks;
-        error = cudaSuccess;
-      }
-    }
+    if (error == cudaSuccess) error = parts::fit_memory(kernel, shape);
     if (error != cudaSuccess) return error;
     const std::size_t slice_quads = parts::ceil_div(storage.num_quads, shape.cluster_blocks);
     const std::size_t finder_at = storage.counter_bytes + shape.cluster_blocks * slice_quads * sizeof(uint4);
