@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(block_threads)
     vector_loads_kernel(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_columns, ReductionOpT reduction_op,
                         T init) {
   const InputIteratorT row = d_in + blockIdx.x * num_columns;
-  const T value =
-      fold_block<block_threads>(fold_row<block_threads, T>(row, num_columns, threadIdx.x, reduction_op), reduction_op);
+  T value = fold_row<block_threads, T>(row, num_columns, threadIdx.x, reduction_op);
+  value = fold_block<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) d_out[blockIdx.x] = reduction_op(init, value);
 }
 
