@@ -59,26 +59,30 @@ struct one_block : parts::histogram_calls<one_block> {
 
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
-    char* unused;
-    parts::device_limits limits;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = limits.ask();
-    if (error != cudaSuccess) return error;
-    std::size_t bytes = parts::private_bins_room(bins.num_bins, 1);
-    const std::size_t most_bytes = limits.shared_bytes;
-    const bool in_shared_memory = bytes <= most_bytes;
-    if (!in_shared_memory) bytes = 0;
-    return parts::with_quick_finder(bins, most_bytes - bytes, [&](const auto& finder, std::size_t finder_bytes) {
-      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-      const auto kernel = in_shared_memory ? one_block_kernel<true, rows, CounterT, found>
-                                           : one_block_kernel<false, rows, CounterT, found>;
-      return parts::launch_with_shared_memory(kernel, 1, block_threads, bytes + finder_bytes, stream, d_samples,
-                                              num_samples, d_histogram, finder, static_cast<unsigned>(bytes));
-    });
-  }
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 };
+
+template <class Bins, class SampleIteratorT, class CounterT>
+cudaError_t one_block::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                             std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+  using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+  char* unused;
+  parts::device_limits limits;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = limits.ask();
+  if (error != cudaSuccess) return error;
+  std::size_t bytes = parts::private_bins_room(bins.num_bins, 1);
+  const std::size_t most_bytes = limits.shared_bytes;
+  const bool in_shared_memory = bytes <= most_bytes;
+  if (!in_shared_memory) bytes = 0;
+  return parts::with_quick_finder(bins, most_bytes - bytes, [&](const auto& finder, std::size_t finder_bytes) {
+    using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+    const auto kernel = in_shared_memory ? one_block_kernel<true, rows, CounterT, found>
+                                         : one_block_kernel<false, rows, CounterT, found>;
+    return parts::launch_with_shared_memory(kernel, 1, block_threads, bytes + finder_bytes, stream, d_samples,
+                                            num_samples, d_histogram, finder, static_cast<unsigned>(bytes));
+  });
+}
 
 }  // namespace rungs::RUNGS_ABI::histograms

@@ -52,38 +52,42 @@ struct overlapped_clear : parts::histogram_calls<overlapped_clear> {
 
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
-    // Sixteen samples of a byte are so many to take apart at a time that fewer are on their way.
-    constexpr int num_rows = sizeof(parts::item_of<SampleIteratorT>) == 1 ? rows_in_flight / 2 : rows_in_flight;
-    using large_rows = parts::sample_rows<block_threads, num_rows, SampleIteratorT>;
-    char* unused;
-    parts::device_limits limits;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = limits.ask();
-    if (error != cudaSuccess) return error;
-    const std::size_t most_bytes = limits.shared_bytes - parts::finder_bytes<Bins>;
-    if (parts::private_bins_room(bins.num_bins, 1) > most_bytes)
-      return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
-                                   stream);
-    error = parts::launch_clear(d_histogram, bins.num_bins, stream);
-    if (error != cudaSuccess || num_samples == 0) return error;
-    const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
-    unsigned copies = is_small ? 1 : most_copies;
-    while (copies > 1 && parts::private_bins_room(bins.num_bins, copies) > 64 * 1024) copies /= 2;
-    const std::size_t bytes = parts::private_bins_room(bins.num_bins, copies), room = limits.shared_bytes - bytes;
-    const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
-      using rows = typename decltype(rows_type)::named;
-      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-      const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
-                                                     std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-      return parts::launch_overlapped(overlapped_clear_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
-                                      bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
-                                      d_histogram, finder, copies, static_cast<unsigned>(bytes));
-    };
-    return parts::with_rows_and_finder<small_rows, large_rows>(is_small, bins, room, launch_counting);
-  }
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 };
+
+template <class Bins, class SampleIteratorT, class CounterT>
+cudaError_t overlapped_clear::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                                    std::size_t num_samples, CounterT* d_histogram, const Bins& bins,
+                                    cudaStream_t stream) {
+  using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
+  // Sixteen samples of a byte are so many to take apart at a time that fewer are on their way.
+  constexpr int num_rows = sizeof(parts::item_of<SampleIteratorT>) == 1 ? rows_in_flight / 2 : rows_in_flight;
+  using large_rows = parts::sample_rows<block_threads, num_rows, SampleIteratorT>;
+  char* unused;
+  parts::device_limits limits;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = limits.ask();
+  if (error != cudaSuccess) return error;
+  const std::size_t most_bytes = limits.shared_bytes - parts::finder_bytes<Bins>;
+  if (parts::private_bins_room(bins.num_bins, 1) > most_bytes)
+    return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins, stream);
+  error = parts::launch_clear(d_histogram, bins.num_bins, stream);
+  if (error != cudaSuccess || num_samples == 0) return error;
+  const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
+  unsigned copies = is_small ? 1 : most_copies;
+  while (copies > 1 && parts::private_bins_room(bins.num_bins, copies) > 64 * 1024) copies /= 2;
+  const std::size_t bytes = parts::private_bins_room(bins.num_bins, copies), room = limits.shared_bytes - bytes;
+  const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
+    using rows = typename decltype(rows_type)::named;
+    using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
+                                                   std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
+    return parts::launch_overlapped(overlapped_clear_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
+                                    bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
+                                    d_histogram, finder, copies, static_cast<unsigned>(bytes));
+  };
+  return parts::with_rows_and_finder<small_rows, large_rows>(is_small, bins, room, launch_counting);
+}
 
 }  // namespace rungs::RUNGS_ABI::histograms

@@ -51,18 +51,7 @@ struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogr
 
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    if constexpr (parts::is_byte<parts::item_of<SampleIteratorT>>)
-      return parts::with_quick_finder(bins, most_finder_bytes, [&](const auto& finder, std::size_t finder_bytes) {
-        using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-        return count_pixels<1>(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
-                               parts::active_channels<1, found, CounterT>{{finder}, {d_histogram}}, stream,
-                               finder_bytes);
-      });
-    else
-      return overlapped_clear::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
-                                     stream);
-  }
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 
   // One, two or four channels of one byte, in even bins.
   template <int num_channels, class SampleIteratorT, class Channels>
@@ -101,5 +90,19 @@ struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogr
     return launch_counting(std::integral_constant<int, 32>{}, parts::type<large_rows>{});
   }
 };
+
+template <class Bins, class SampleIteratorT, class CounterT>
+cudaError_t lane_private::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                                std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+  if constexpr (parts::is_byte<parts::item_of<SampleIteratorT>>)
+    return parts::with_quick_finder(bins, most_finder_bytes, [&](const auto& finder, std::size_t finder_bytes) {
+      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+      return count_pixels<1>(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                             parts::active_channels<1, found, CounterT>{{finder}, {d_histogram}}, stream, finder_bytes);
+    });
+  else
+    return overlapped_clear::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
+                                   stream);
+}
 
 }  // namespace rungs::RUNGS_ABI::histograms

@@ -53,55 +53,58 @@ struct split_bins : parts::histogram_calls<split_bins> {
 
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    // More rows on their way where there are many; of narrow samples, of which more are taken apart at a time, fewer.
-    constexpr std::size_t sample_bytes = sizeof(parts::item_of<SampleIteratorT>);
-    constexpr int few = sample_bytes == 1 ? rows_in_flight / 2 : rows_in_flight;
-    constexpr int many = sample_bytes < 4 ? few : most_rows_in_flight;
-    using few_rows = parts::sample_rows<block_threads, few, SampleIteratorT>;
-    using many_rows = parts::sample_rows<block_threads, many, SampleIteratorT>;
-    char* unused;
-    parts::device_limits limits;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = limits.ask();
-    if (error != cudaSuccess) return error;
-    // As few parts as shared memory allows, with the edges if there are any; more, if there are multiprocessors left.
-    const auto bins_of = [&](unsigned num_parts) {
-      return static_cast<unsigned>(parts::ceil_div(bins.num_bins, num_parts));
-    };
-    const std::size_t most_bytes = limits.shared_bytes - parts::finder_bytes<Bins>;
-    const std::size_t num_multiprocessors = limits.multiprocessors;
-    const std::size_t num_rows = parts::ceil_div(num_samples, few_rows::row_samples);
-    unsigned num_parts = 1;
-    while (parts::private_bins_room(bins_of(num_parts), 1) + bins.edge_bytes() / num_parts > most_bytes &&
-           num_parts <= num_multiprocessors)
-      num_parts *= 2;
-    if (num_parts > num_multiprocessors)
-      return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
-                                   stream);
-    while (num_parts < most_parts && 2 * num_parts <= num_multiprocessors && bins_of(num_parts) > least_bins &&
-           num_rows * num_parts < 4 * num_multiprocessors)
-      num_parts *= 2;
-    error = parts::launch_clear(d_histogram, bins.num_bins, stream);
-    if (error != cudaSuccess || num_samples == 0) return error;
-    const unsigned bins_per_part = bins_of(num_parts);
-    const std::size_t bytes = parts::private_bins_room(bins_per_part, 1);
-    const std::size_t num_groups = parts::at_most(num_rows, num_multiprocessors / num_parts);
-    const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
-      using rows = typename decltype(rows_type)::named;
-      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-      return parts::launch_overlapped(split_bins_kernel<rows, CounterT, found>, num_groups * num_parts, block_threads,
-                                      bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
-                                      d_histogram, finder, num_parts, bins_per_part, static_cast<unsigned>(bytes));
-    };
-    const bool has_many = num_rows >= 4 * most_rows_in_flight * num_groups;
-    return parts::with_fast_finder(bins, bins_per_part, limits.shared_bytes - bytes,
-                                   [&](const auto& finder, std::size_t finder_bytes) {
-                                     return has_many ? launch_counting(parts::type<many_rows>{}, finder, finder_bytes)
-                                                     : launch_counting(parts::type<few_rows>{}, finder, finder_bytes);
-                                   });
-  }
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 };
+
+template <class Bins, class SampleIteratorT, class CounterT>
+cudaError_t split_bins::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                              std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+  // More rows on their way where there are many; of narrow samples, of which more are taken apart at a time, fewer.
+  constexpr std::size_t sample_bytes = sizeof(parts::item_of<SampleIteratorT>);
+  constexpr int few = sample_bytes == 1 ? rows_in_flight / 2 : rows_in_flight;
+  constexpr int many = sample_bytes < 4 ? few : most_rows_in_flight;
+  using few_rows = parts::sample_rows<block_threads, few, SampleIteratorT>;
+  using many_rows = parts::sample_rows<block_threads, many, SampleIteratorT>;
+  char* unused;
+  parts::device_limits limits;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = limits.ask();
+  if (error != cudaSuccess) return error;
+  // As few parts as shared memory allows, with the edges if there are any; more, if there are multiprocessors left.
+  const auto bins_of = [&](unsigned num_parts) {
+    return static_cast<unsigned>(parts::ceil_div(bins.num_bins, num_parts));
+  };
+  const std::size_t most_bytes = limits.shared_bytes - parts::finder_bytes<Bins>;
+  const std::size_t num_multiprocessors = limits.multiprocessors;
+  const std::size_t num_rows = parts::ceil_div(num_samples, few_rows::row_samples);
+  unsigned num_parts = 1;
+  while (parts::private_bins_room(bins_of(num_parts), 1) + bins.edge_bytes() / num_parts > most_bytes &&
+         num_parts <= num_multiprocessors)
+    num_parts *= 2;
+  if (num_parts > num_multiprocessors)
+    return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins, stream);
+  while (num_parts < most_parts && 2 * num_parts <= num_multiprocessors && bins_of(num_parts) > least_bins &&
+         num_rows * num_parts < 4 * num_multiprocessors)
+    num_parts *= 2;
+  error = parts::launch_clear(d_histogram, bins.num_bins, stream);
+  if (error != cudaSuccess || num_samples == 0) return error;
+  const unsigned bins_per_part = bins_of(num_parts);
+  const std::size_t bytes = parts::private_bins_room(bins_per_part, 1);
+  const std::size_t num_groups = parts::at_most(num_rows, num_multiprocessors / num_parts);
+  const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
+    using rows = typename decltype(rows_type)::named;
+    using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+    return parts::launch_overlapped(split_bins_kernel<rows, CounterT, found>, num_groups * num_parts, block_threads,
+                                    bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
+                                    d_histogram, finder, num_parts, bins_per_part, static_cast<unsigned>(bytes));
+  };
+  const bool has_many = num_rows >= 4 * most_rows_in_flight * num_groups;
+  return parts::with_fast_finder(bins, bins_per_part, limits.shared_bytes - bytes,
+                                 [&](const auto& finder, std::size_t finder_bytes) {
+                                   return has_many ? launch_counting(parts::type<many_rows>{}, finder, finder_bytes)
+                                                   : launch_counting(parts::type<few_rows>{}, finder, finder_bytes);
+                                 });
+}
 
 }  // namespace rungs::RUNGS_ABI::histograms

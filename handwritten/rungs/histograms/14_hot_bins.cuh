@@ -91,33 +91,37 @@ struct hot_bins : parts::histogram_calls<hot_bins> {
 
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
-    using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
-    char* unused;
-    parts::device_limits limits;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = limits.ask();
-    if (error != cudaSuccess) return error;
-    error = parts::launch_clear(d_histogram, bins.num_bins, stream);
-    if (error != cudaSuccess || num_samples == 0) return error;
-    const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
-    // A multiprocessor without the room keeps fewer.
-    const bool has_room = hot_table::bytes(log2_slots) + parts::finder_bytes<Bins> <= std::size_t(limits.shared_bytes);
-    const int slots = is_small || !has_room ? small_log2_slots : log2_slots;
-    const std::size_t bytes = hot_table::bytes(slots), room = limits.shared_bytes - bytes;
-    const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
-      using rows = typename decltype(rows_type)::named;
-      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-      const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
-                                                     std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-      return parts::launch_overlapped(hot_bins_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
-                                      bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
-                                      d_histogram, finder, slots, static_cast<unsigned>(bytes));
-    };
-    return parts::with_rows_and_finder<small_rows, large_rows>(is_small, bins, room, launch_counting);
-  }
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 };
+
+template <class Bins, class SampleIteratorT, class CounterT>
+cudaError_t hot_bins::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+  using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
+  using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+  char* unused;
+  parts::device_limits limits;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = limits.ask();
+  if (error != cudaSuccess) return error;
+  error = parts::launch_clear(d_histogram, bins.num_bins, stream);
+  if (error != cudaSuccess || num_samples == 0) return error;
+  const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
+  // A multiprocessor without the room keeps fewer.
+  const bool has_room = hot_table::bytes(log2_slots) + parts::finder_bytes<Bins> <= std::size_t(limits.shared_bytes);
+  const int slots = is_small || !has_room ? small_log2_slots : log2_slots;
+  const std::size_t bytes = hot_table::bytes(slots), room = limits.shared_bytes - bytes;
+  const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
+    using rows = typename decltype(rows_type)::named;
+    using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
+                                                   std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
+    return parts::launch_overlapped(hot_bins_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
+                                    bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
+                                    d_histogram, finder, slots, static_cast<unsigned>(bytes));
+  };
+  return parts::with_rows_and_finder<small_rows, large_rows>(is_small, bins, room, launch_counting);
+}
 
 }  // namespace rungs::RUNGS_ABI::histograms

@@ -33,15 +33,20 @@ struct one_block {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr) {
-    char* unused;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
-      const auto kernel = one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>;
-      return parts::launch(kernel, 1, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
-    });
-  }
+                            cudaStream_t stream = nullptr);
 };
+
+template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+cudaError_t one_block::reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                              OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                              cudaStream_t stream) {
+  char* unused;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
+    const auto kernel = one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>;
+    return parts::launch(kernel, 1, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+  });
+}
 
 }  // namespace rungs::RUNGS_ABI::reductions

@@ -85,47 +85,7 @@ struct tagged_aggregates {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr) {
-    if constexpr (!has_identity<ReductionOpT, T>) {
-      return reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
-                    parts::lifted<ReductionOpT>{reduction_op}, parts::maybe<T>(init, true), stream);
-    } else {
-      using large = shape<InputIteratorT>;
-      using small_tile = parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
-      parts::device_limits limits;
-      std::size_t grid_blocks;
-      char* region;
-      cudaError_t error = limits.ask();
-      if (error != cudaSuccess) return error;
-      const std::size_t num_multiprocessors = limits.multiprocessors;
-      constexpr bool regroups = any_grouping<ReductionOpT, T>;
-      const std::size_t most_small =
-          regroups ? num_multiprocessors * regrouped_small_blocks
-                   : parts::at_most(num_multiprocessors * blocks_per_multiprocessor, small_block_threads + 1);
-      const bool is_small = large::vectorised && num_items <= most_small * small_tile::tile_items;
-      constexpr int many_blocks = overlapped_finish::many_blocks_per_multiprocessor;
-      error = parts::plan_grid<block_threads, large::vectors>(d_in, num_items, many_blocks, grid_blocks);
-      if (error != cudaSuccess) return error;
-      if (is_small)
-        grid_blocks = num_items == 0 ? 1 : parts::ceil_div(num_items, small_tile::tile_items);
-      else if (grid_blocks < num_multiprocessors * many_blocks)
-        grid_blocks = parts::at_most(grid_blocks, num_multiprocessors * large::blocks);
-      // Of few items as much as of many.
-      const std::size_t bytes = parts::mailboxes<T>::bytes(grid_blocks > most_small ? grid_blocks : most_small);
-      if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-      const auto launch = [&](auto tile_type) {
-        using tile = typename decltype(tile_type)::named;
-        const auto kernel = tagged_aggregates_kernel<tile, OutputIteratorT, ReductionOpT, T>;
-        return parts::launch_tagged<block_threads>(kernel, grid_blocks, tile::block_threads, stream,
-                                                   typename tile::iterator(d_in), num_items, d_out, reduction_op, init,
-                                                   region, limits, regroups && is_small);
-      };
-      if constexpr (large::vectorised) {
-        if (is_small) return parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
-      }
-      return parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
-    }
-  }
+                            cudaStream_t stream = nullptr);
 
  private:
   // Items that are read one by one, each by a load of its own, want fewer a thread and more blocks (64 Ki structs of 24
@@ -138,5 +98,50 @@ struct tagged_aggregates {
     static constexpr int blocks = vectorised ? blocks_per_multiprocessor : is_wide ? 8 : 4;
   };
 };
+
+template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                      OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                                      cudaStream_t stream) {
+  if constexpr (!has_identity<ReductionOpT, T>) {
+    return reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, parts::lifted<ReductionOpT>{reduction_op},
+                  parts::maybe<T>(init, true), stream);
+  } else {
+    using large = shape<InputIteratorT>;
+    using small_tile = parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
+    parts::device_limits limits;
+    std::size_t grid_blocks;
+    char* region;
+    cudaError_t error = limits.ask();
+    if (error != cudaSuccess) return error;
+    const std::size_t num_multiprocessors = limits.multiprocessors;
+    constexpr bool regroups = any_grouping<ReductionOpT, T>;
+    const std::size_t most_small =
+        regroups ? num_multiprocessors * regrouped_small_blocks
+                 : parts::at_most(num_multiprocessors * blocks_per_multiprocessor, small_block_threads + 1);
+    const bool is_small = large::vectorised && num_items <= most_small * small_tile::tile_items;
+    constexpr int many_blocks = overlapped_finish::many_blocks_per_multiprocessor;
+    error = parts::plan_grid<block_threads, large::vectors>(d_in, num_items, many_blocks, grid_blocks);
+    if (error != cudaSuccess) return error;
+    if (is_small)
+      grid_blocks = num_items == 0 ? 1 : parts::ceil_div(num_items, small_tile::tile_items);
+    else if (grid_blocks < num_multiprocessors * many_blocks)
+      grid_blocks = parts::at_most(grid_blocks, num_multiprocessors * large::blocks);
+    // Of few items as much as of many.
+    const std::size_t bytes = parts::mailboxes<T>::bytes(grid_blocks > most_small ? grid_blocks : most_small);
+    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+    const auto launch = [&](auto tile_type) {
+      using tile = typename decltype(tile_type)::named;
+      const auto kernel = tagged_aggregates_kernel<tile, OutputIteratorT, ReductionOpT, T>;
+      return parts::launch_tagged<block_threads>(kernel, grid_blocks, tile::block_threads, stream,
+                                                 typename tile::iterator(d_in), num_items, d_out, reduction_op, init,
+                                                 region, limits, regroups && is_small);
+    };
+    if constexpr (large::vectorised) {
+      if (is_small) return parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
+    }
+    return parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
+  }
+}
 
 }  // namespace rungs::RUNGS_ABI::reductions

@@ -62,21 +62,26 @@ struct one_block : parts::scan_calls<one_block> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-    char* unused;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
-    constexpr std::size_t small_items = small_block_threads / parts::warp_threads * any::warp_items;
-    return parts::with_rows<any>(d_in, d_out, num_items, [&](auto rows) {
-      const auto launch = [&](auto threads) {
-        return parts::launch(one_block_kernel<kind, threads(), typename decltype(rows)::named, ScanOpT>, 1, threads(),
-                             stream, d_in, num_items, d_out, scan_op, seed, any::vectorised(d_in, d_out));
-      };
-      if (num_items <= small_items) return launch(std::integral_constant<int, small_block_threads>{});
-      return launch(std::integral_constant<int, block_threads>{});
-    });
-  }
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
 };
+
+template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+cudaError_t one_block::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
+                            cudaStream_t stream) {
+  using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+  char* unused;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
+  constexpr std::size_t small_items = small_block_threads / parts::warp_threads * any::warp_items;
+  return parts::with_rows<any>(d_in, d_out, num_items, [&](auto rows) {
+    const auto launch = [&](auto threads) {
+      return parts::launch(one_block_kernel<kind, threads(), typename decltype(rows)::named, ScanOpT>, 1, threads(),
+                           stream, d_in, num_items, d_out, scan_op, seed, any::vectorised(d_in, d_out));
+    };
+    if (num_items <= small_items) return launch(std::integral_constant<int, small_block_threads>{});
+    return launch(std::integral_constant<int, block_threads>{});
+  });
+}
 
 }  // namespace rungs::RUNGS_ABI::scans

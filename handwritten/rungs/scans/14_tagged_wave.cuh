@@ -63,33 +63,38 @@ struct tagged_wave : parts::scan_calls<tagged_wave> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    using few = parts::rows<few_rows, InputIteratorT, OutputIteratorT, T>;
-    using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-    using mailboxes = parts::mailboxes<typename many::item>;
-    constexpr int num_warps = block_threads / parts::warp_threads;
-    int num_multiprocessors;
-    if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
-    const std::size_t most_of_few = std::size_t(num_multiprocessors) * num_warps * few::warp_items;
-    // What lies ahead may make one tile more; more items never ask for less storage.
-    const std::size_t tiles_of_few =
-        parts::ceil_div(parts::at_most(num_items, most_of_few) + parts::most_ahead, num_warps * few::warp_items);
-    const std::size_t tiles_of_many = parts::ceil_div(num_items + parts::most_ahead, num_warps * many::warp_items);
-    const std::size_t bytes = mailboxes::bytes(tiles_of_few > tiles_of_many ? tiles_of_few : tiles_of_many);
-    parts::opened_storage storage;
-    cudaError_t error;
-    if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
-    const auto launch = [&](auto rows_type, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
-      using rows = typename decltype(rows_type)::named;
-      return parts::launch_overlapped(tagged_wave_kernel<kind, block_threads, rows, ScanOpT>,
-                                      parts::ceil_div(count, num_warps * rows::warp_items), block_threads, 0,
-                                      storage.clears, stream, in, count, out, scan_op, seed, ahead,
-                                      rows::vectorised(in, out), mailboxes(storage.region), storage.of_call);
-    };
-    constexpr std::size_t most_whole = 0xffffffff;
-    if (num_items <= most_of_few) return parts::with_suiting_rows<few>(d_in, d_out, num_items, most_whole, launch);
-    return parts::with_suiting_rows<many>(d_in, d_out, num_items, most_whole, launch);
-  }
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
 };
+
+template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+cudaError_t tagged_wave::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                              OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
+                              cudaStream_t stream) {
+  using few = parts::rows<few_rows, InputIteratorT, OutputIteratorT, T>;
+  using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+  using mailboxes = parts::mailboxes<typename many::item>;
+  constexpr int num_warps = block_threads / parts::warp_threads;
+  int num_multiprocessors;
+  if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
+  const std::size_t most_of_few = std::size_t(num_multiprocessors) * num_warps * few::warp_items;
+  // What lies ahead may make one tile more; more items never ask for less storage.
+  const std::size_t tiles_of_few =
+      parts::ceil_div(parts::at_most(num_items, most_of_few) + parts::most_ahead, num_warps * few::warp_items);
+  const std::size_t tiles_of_many = parts::ceil_div(num_items + parts::most_ahead, num_warps * many::warp_items);
+  const std::size_t bytes = mailboxes::bytes(tiles_of_few > tiles_of_many ? tiles_of_few : tiles_of_many);
+  parts::opened_storage storage;
+  cudaError_t error;
+  if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
+  const auto launch = [&](auto rows_type, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
+    using rows = typename decltype(rows_type)::named;
+    return parts::launch_overlapped(tagged_wave_kernel<kind, block_threads, rows, ScanOpT>,
+                                    parts::ceil_div(count, num_warps * rows::warp_items), block_threads, 0,
+                                    storage.clears, stream, in, count, out, scan_op, seed, ahead,
+                                    rows::vectorised(in, out), mailboxes(storage.region), storage.of_call);
+  };
+  constexpr std::size_t most_whole = 0xffffffff;
+  if (num_items <= most_of_few) return parts::with_suiting_rows<few>(d_in, d_out, num_items, most_whole, launch);
+  return parts::with_suiting_rows<many>(d_in, d_out, num_items, most_whole, launch);
+}
 
 }  // namespace rungs::RUNGS_ABI::scans

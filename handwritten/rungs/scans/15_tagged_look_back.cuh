@@ -59,19 +59,24 @@ struct tagged_look_back : parts::scan_calls<tagged_look_back> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    using rows = parts::rows<rows_of<T>, InputIteratorT, OutputIteratorT, T>;
-    using mailboxes = parts::mailboxes<typename rows::item>;
-    const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
-    const std::size_t bytes = mailboxes::bytes(num_tiles);
-    parts::opened_storage storage;
-    cudaError_t error;
-    if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
-    const auto kernel = tagged_look_back_kernel<kind, block_threads, rows, ScanOpT>;
-    return parts::launch_overlapped(kernel, num_tiles, block_threads, 0, storage.clears, stream, d_in, num_items, d_out,
-                                    scan_op, seed, rows::vectorised(d_in, d_out), mailboxes(storage.region),
-                                    storage.of_call);
-  }
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
 };
+
+template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+cudaError_t tagged_look_back::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                   OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
+                                   cudaStream_t stream) {
+  using rows = parts::rows<rows_of<T>, InputIteratorT, OutputIteratorT, T>;
+  using mailboxes = parts::mailboxes<typename rows::item>;
+  const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
+  const std::size_t bytes = mailboxes::bytes(num_tiles);
+  parts::opened_storage storage;
+  cudaError_t error;
+  if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
+  const auto kernel = tagged_look_back_kernel<kind, block_threads, rows, ScanOpT>;
+  return parts::launch_overlapped(kernel, num_tiles, block_threads, 0, storage.clears, stream, d_in, num_items, d_out,
+                                  scan_op, seed, rows::vectorised(d_in, d_out), mailboxes(storage.region),
+                                  storage.of_call);
+}
 
 }  // namespace rungs::RUNGS_ABI::scans

@@ -21,22 +21,27 @@ struct compact_cluster : parts::histogram_calls<compact_cluster> {
 
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
-    char* unused;
-    std::size_t shared_bytes;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = parts::require(min_cc);
-    if (error == cudaSuccess) error = parts::most_shared_bytes(shared_bytes);
-    if (error != cudaSuccess) return error;
-    const std::size_t most_bytes = shared_bytes / parts::blocks_on_one_multiprocessor - own_bytes;
-    if (cluster_storage(bins.num_bins).most_bytes() > most_bytes)
-      return rungs::histograms::split_bins::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
-                                                  d_histogram, bins, stream);
-    return count_by_cluster<rows, parts::blocks_on_one_multiprocessor>(d_samples, num_samples, d_histogram, bins,
-                                                                       most_bytes, stream);
-  }
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 };
+
+template <class Bins, class SampleIteratorT, class CounterT>
+cudaError_t compact_cluster::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                                   std::size_t num_samples, CounterT* d_histogram, const Bins& bins,
+                                   cudaStream_t stream) {
+  using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+  char* unused;
+  std::size_t shared_bytes;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = parts::require(min_cc);
+  if (error == cudaSuccess) error = parts::most_shared_bytes(shared_bytes);
+  if (error != cudaSuccess) return error;
+  const std::size_t most_bytes = shared_bytes / parts::blocks_on_one_multiprocessor - own_bytes;
+  if (cluster_storage(bins.num_bins).most_bytes() > most_bytes)
+    return rungs::histograms::split_bins::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram,
+                                                bins, stream);
+  return count_by_cluster<rows, parts::blocks_on_one_multiprocessor>(d_samples, num_samples, d_histogram, bins,
+                                                                     most_bytes, stream);
+}
 
 }  // namespace rungs::RUNGS_ABI::cluster::histograms

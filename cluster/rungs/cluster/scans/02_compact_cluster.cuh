@@ -20,17 +20,7 @@ struct compact_cluster : parts::scan_calls<compact_cluster> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-    char* unused;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
-    error = parts::require(min_cc);
-    if (error != cudaSuccess) return error;
-    return parts::with_rows<any>(d_in, d_out, num_items, [&](auto rows) {
-      return launch_cluster<kind, typename decltype(rows)::named>(d_in, d_out, scan_op, seed, num_items, stream);
-    });
-  }
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
 
  private:
   template <parts::scan_kind kind, class Rows, class ScanOpT>
@@ -51,5 +41,20 @@ struct compact_cluster : parts::scan_calls<compact_cluster> {
                                   num_items, d_out, scan_op, seed, Rows::vectorised(d_in, d_out));
   }
 };
+
+template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+cudaError_t compact_cluster::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                  OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
+                                  cudaStream_t stream) {
+  using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+  char* unused;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
+  error = parts::require(min_cc);
+  if (error != cudaSuccess) return error;
+  return parts::with_rows<any>(d_in, d_out, num_items, [&](auto rows) {
+    return launch_cluster<kind, typename decltype(rows)::named>(d_in, d_out, scan_op, seed, num_items, stream);
+  });
+}
 
 }  // namespace rungs::RUNGS_ABI::cluster::scans
