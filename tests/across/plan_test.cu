@@ -70,7 +70,7 @@ TEST(AcrossPlan, OneShotGivesEachThreadAsManyLinesInEveryStep) {
     for (const std::size_t tagged : {std::size_t{4096}, std::size_t{10'240}, std::size_t{512} << 10})
       for (const std::size_t num_lines : {1, 511, 512, 513, 1280, 1281, 65'536, 65'537, 1'000'003}) {
         const member me = some_member(2, num_blocks, tagged, 1 << 20);
-        const auto made = one_shot::plan(me, num_lines);
+        const auto made = parts::plan_lines(me, num_lines, one_shot::block_threads);
         ASSERT_GE(made.lines * made.count, num_lines);
         ASSERT_LE(made.lines, parts::lines_of_source(tagged));
         ASSERT_TRUE(made.num_blocks >= 1 && made.num_blocks <= static_cast<std::size_t>(num_blocks));

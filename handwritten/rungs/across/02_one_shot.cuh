@@ -6,36 +6,16 @@
 #pragma once
 
 #include "rungs/across/01_ring.cuh"
+#include "rungs/across/parts/line_steps.cuh"
 #include "rungs/across/parts/lines.cuh"
 
 namespace rungs::RUNGS_ABI::across {
-
-// The items of a line, eight bytes, of which those behind the last item are zeros.
-template <class T>
-struct line_of_items {
-  static constexpr int num_items = parts::line_payload / sizeof(T);
-  unsigned words[2];
-
-  __device__ void load(const T* d_in, std::size_t index, std::size_t all_items) {
-    T items[num_items];
-    memset(static_cast<void*>(items), 0, sizeof(items));
-#pragma unroll
-    for (int i = 0; i < num_items; ++i)
-      if (index * num_items + i < all_items) items[i] = d_in[index * num_items + i];
-    memcpy(words, items, sizeof(items));
-  }
-  __device__ auto accumulator(int i) const {
-    T items[num_items];
-    memcpy(static_cast<void*>(items), words, sizeof(items));
-    return static_cast<parts::accumulator_of<T>>(items[i]);
-  }
-};
 
 template <int block_threads, class T, class ReductionOpT>
 __global__ void __launch_bounds__(block_threads, 1)
     one_shot_kernel(const __grid_constant__ member me, const T* d_in, T* d_out, std::size_t num_items,
                     ReductionOpT reduction_op, std::size_t lines_a_step, std::size_t num_steps) {
-  constexpr int line_items = line_of_items<T>::num_items;
+  constexpr int line_items = parts::line_of_items<T>::num_items;
   const int num_ranks = me.num_ranks;
   const std::size_t thread = std::size_t(blockIdx.x) * block_threads + threadIdx.x;
   const std::size_t num_threads = std::size_t(gridDim.x) * block_threads;
@@ -44,7 +24,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     const unsigned tag = parts::tag_of(first + k);
     const int half = parts::half_of(first + k);
     for (std::size_t i = thread; i < lines_a_step; i += num_threads) {
-      line_of_items<T> own;
+      parts::line_of_items<T> own;
       own.load(d_in, k * lines_a_step + i, num_items);
       for (int hop = 1; hop < num_ranks; ++hop) {
         const int peer = me.rank + hop < num_ranks ? me.rank + hop : me.rank + hop - num_ranks;
@@ -53,7 +33,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     }
     for (std::size_t i = thread; i < lines_a_step; i += num_threads) {
       const std::size_t index = k * lines_a_step + i;
-      line_of_items<T> own, received;
+      parts::line_of_items<T> own, received;
       own.load(d_in, index, num_items);
       parts::accumulator_of<T> values[line_items];
       for (int r = 0; r < num_ranks; ++r) {
@@ -87,24 +67,10 @@ struct one_shot {
                                 ReductionOpT reduction_op, cudaStream_t stream = nullptr) {
     const cudaError_t error = member.check();
     if (error != cudaSuccess || num_items == 0) return error;
-    const steps made = plan(member, rungs::parts::ceil_div(num_items, line_of_items<T>::num_items));
+    const std::size_t num_lines = rungs::parts::ceil_div(num_items, parts::line_of_items<T>::num_items);
+    const parts::steps_of_lines made = parts::plan_lines(member, num_lines, block_threads);
     return rungs::parts::launch(one_shot_kernel<block_threads, T, ReductionOpT>, made.num_blocks, block_threads, stream,
                                 member, d_in, d_out, num_items, reduction_op, made.lines, made.count);
-  }
-
-  struct steps {
-    std::size_t num_blocks, lines, count;  // `lines` in each of `count` steps
-  };
-  // Of several steps, every thread has lines in every one, and as many: only so does it know that its peers' threads
-  // have ended the step before. Lines behind the last item are sent, too.
-  static steps plan(const member& member, std::size_t num_lines) {
-    using rungs::parts::at_most;
-    using rungs::parts::ceil_div;
-    const std::size_t most_lines = parts::lines_of_source(member.tagged_bytes);
-    if (num_lines <= most_lines) return {at_most(ceil_div(num_lines, block_threads), member.num_blocks), num_lines, 1};
-    const std::size_t num_blocks = at_most(most_lines / block_threads, member.num_blocks);
-    const std::size_t lines = most_lines / (num_blocks * block_threads) * (num_blocks * block_threads);
-    return {num_blocks, lines, ceil_div(num_lines, lines)};
   }
 };
 

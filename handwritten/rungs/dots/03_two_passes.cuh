@@ -44,11 +44,10 @@ struct two_passes {
   static cudaError_t dot(void* d_temp_storage, std::size_t& temp_storage_bytes, const Item* d_x, const Item* d_y,
                          T* d_out, std::size_t num_items, cudaStream_t stream = nullptr) {
     std::size_t grid_blocks;
-    char* region;
+    T* sums;
     cudaError_t error = parts::plan_blocks(num_items, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-    T* const sums = reinterpret_cast<T*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, sums, error)) return error;
     error = parts::launch(two_passes_kernel<block_threads, Item, T>, grid_blocks, block_threads, stream, d_x, d_y,
                           num_items, sums);
     if (error != cudaSuccess) return error;

@@ -36,11 +36,10 @@ struct vector_loads {
                          T* d_out, std::size_t num_items, cudaStream_t stream = nullptr) {
     constexpr int block_items = block_threads * parts::vector<Item>::num_items;
     std::size_t grid_blocks;
-    char* region;
+    T* sums;
     cudaError_t error = parts::plan_blocks(num_items, block_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-    T* const sums = reinterpret_cast<T*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, sums, error)) return error;
     const bool aligned = parts::is_aligned(d_x) && parts::is_aligned(d_y);
     const auto kernel = aligned ? vector_loads_kernel<true, block_threads, Item, T>
                                 : vector_loads_kernel<false, block_threads, Item, T>;

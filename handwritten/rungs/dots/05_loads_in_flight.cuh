@@ -81,11 +81,10 @@ struct loads_in_flight {
     using tile = tile_of_pairs<block_threads, vectors_per_thread, true, Item>;
     using unaligned = tile_of_pairs<block_threads, vectors_per_thread, false, Item>;
     std::size_t grid_blocks;
-    char* region;
+    T* sums;
     cudaError_t error = parts::plan_blocks(num_items, tile::tile_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-    T* const sums = reinterpret_cast<T*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, sums, error)) return error;
     const bool aligned = parts::is_aligned(d_x) && parts::is_aligned(d_y);
     const auto kernel = aligned ? loads_in_flight_kernel<tile, T> : loads_in_flight_kernel<unaligned, T>;
     error = parts::launch(kernel, grid_blocks, block_threads, stream, parts::pair_of_arrays<Item>{d_x, d_y}, num_items,

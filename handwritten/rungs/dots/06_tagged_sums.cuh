@@ -8,6 +8,7 @@
 #include "rungs/dots/05_loads_in_flight.cuh"
 #include "rungs/parts/tagged_launch.cuh"
 #include "rungs/reductions/14_one_block.cuh"
+#include "rungs/reductions/18_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::dots {
 
@@ -78,8 +79,9 @@ struct tagged_sums {
                            num_items, d_out, plus{}, T{});
     };
     const auto launch = [&](auto of) {
-      return parts::launch_tagged<block_threads>(of, grid_blocks, stream, pairs, num_items, d_out, plus{}, T{}, region,
-                                                 limits);
+      const auto kernel = reductions::tagged_aggregates_kernel<decltype(of), T*, plus, T>;
+      return parts::launch_tagged<block_threads>(kernel, grid_blocks, of.block_threads, stream, pairs, num_items, d_out,
+                                                 plus{}, T{}, region, limits);
     };
     if (num_items <= lone_tile::tile_items) return aligned ? launch_alone(lone_tile{}) : launch_alone(lone_unaligned{});
     if (is_small) return aligned ? launch(small_tile{}) : launch(small_unaligned{});

@@ -45,12 +45,10 @@ struct warp_shuffle {
                                   long long* d_index, std::size_t num_items, ReductionOpT reduction_op,
                                   cudaStream_t stream = nullptr) {
     std::size_t grid_blocks;
-    char* region;
+    parts::placed<T>* found;
     cudaError_t error = parts::plan_blocks(num_items, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = grid_blocks * sizeof(parts::placed<T>);
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    auto* const found = reinterpret_cast<parts::placed<T>*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, found, error)) return error;
     error = parts::launch(warp_shuffle_kernel<block_threads, T, ReductionOpT>, grid_blocks, block_threads, stream, d_in,
                           num_items, found, reduction_op);
     if (error != cudaSuccess) return error;

@@ -51,11 +51,10 @@ struct packed_word {
                                   long long* d_index, std::size_t num_items, ReductionOpT reduction_op,
                                   cudaStream_t stream = nullptr) {
     std::size_t grid_blocks;
-    char* region;
+    word* best;
     cudaError_t error = parts::plan_blocks(num_items, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, sizeof(word), region, error)) return error;
-    auto* const best = reinterpret_cast<word*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, 1, best, error)) return error;
     error = parts::initialise(best, word{ULLONG_MAX}, stream);
     if (error != cudaSuccess) return error;
     error = parts::launch(packed_word_kernel<block_threads, T, ReductionOpT>, grid_blocks, block_threads, stream, d_in,

@@ -75,12 +75,10 @@ struct tile_found_last {
                                   cudaStream_t stream = nullptr) {
     constexpr int tile_items = block_threads * vectors_per_thread * parts::vector<T>::num_items;
     std::size_t grid_blocks;
-    char* region;
+    parts::placed<T>* found;
     cudaError_t error = parts::plan_blocks(num_items, tile_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = grid_blocks * sizeof(parts::placed<T>);
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    auto* const found = reinterpret_cast<parts::placed<T>*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, found, error)) return error;
     const auto kernel = parts::is_aligned(d_in)
                             ? tile_found_last_kernel<true, block_threads, vectors_per_thread, T, ReductionOpT>
                             : tile_found_last_kernel<false, block_threads, vectors_per_thread, T, ReductionOpT>;

@@ -8,6 +8,7 @@
 #include "rungs/extrema/03_tile_found_last.cuh"
 #include "rungs/parts/place_outputs.cuh"
 #include "rungs/parts/tagged_launch.cuh"
+#include "rungs/reductions/18_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::extrema {
 
@@ -42,6 +43,8 @@ struct tagged_places {
     using small_unaligned = tile_of_places<small_block_threads, small_vectors_per_thread, false, T, ReductionOpT>;
     using tile = tile_of_places<block_threads, vectors_per_thread, true, T, ReductionOpT>;
     using unaligned = tile_of_places<block_threads, vectors_per_thread, false, T, ReductionOpT>;
+    using outputs = parts::place_outputs<T>;
+    using first = parts::first_of<ReductionOpT>;
     const parts::placed<T> nothing{reduction_op.template identity<T>(), parts::nowhere};
     parts::device_limits limits;
     std::size_t grid_blocks;
@@ -56,9 +59,9 @@ struct tagged_places {
     const std::size_t bytes = parts::mailboxes<parts::placed<T>>::bytes(most_blocks);  // of few items, too
     if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
     const auto launch = [&](auto of) {
-      return parts::launch_tagged<block_threads>(of, grid_blocks, stream, d_in, num_items,
-                                                 parts::place_outputs<T>{d_item, d_index},
-                                                 parts::first_of<ReductionOpT>{}, nothing, region, limits);
+      const auto kernel = reductions::tagged_aggregates_kernel<decltype(of), outputs, first, parts::placed<T>>;
+      return parts::launch_tagged<block_threads>(kernel, grid_blocks, of.block_threads, stream, d_in, num_items,
+                                                 outputs{d_item, d_index}, first{}, nothing, region, limits);
     };
     const bool aligned = parts::is_aligned(d_in);
     if (is_small) return aligned ? launch(small_tile{}) : launch(small_unaligned{});

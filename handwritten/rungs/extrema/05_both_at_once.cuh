@@ -80,12 +80,10 @@ struct both_at_once {
                                  cudaStream_t stream = nullptr) {
     constexpr int tile_items = block_threads * vectors_per_thread * parts::vector<T>::num_items;
     std::size_t grid_blocks;
-    char* region;
+    both_places<T>* found;
     cudaError_t error = parts::plan_blocks(num_items, tile_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = grid_blocks * sizeof(both_places<T>);
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    auto* const found = reinterpret_cast<both_places<T>*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, found, error)) return error;
     const auto kernel = parts::is_aligned(d_in) ? both_at_once_kernel<true, block_threads, vectors_per_thread, T>
                                                 : both_at_once_kernel<false, block_threads, vectors_per_thread, T>;
     error = parts::launch(kernel, grid_blocks, block_threads, stream, d_in, num_items, found);

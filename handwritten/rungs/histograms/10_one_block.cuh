@@ -72,7 +72,7 @@ cudaError_t one_block::count(void* d_temp_storage, std::size_t& temp_storage_byt
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
   error = limits.ask();
   if (error != cudaSuccess) return error;
-  std::size_t bytes = (parts::private_bins_bytes(bins.num_bins, 1) + 15) / 16 * 16;
+  std::size_t bytes = parts::private_bins_room(bins.num_bins, 1);
   const std::size_t most_bytes = limits.shared_bytes;
   const bool in_shared_memory = bytes <= most_bytes;
   if (!in_shared_memory) bytes = 0;

@@ -69,34 +69,25 @@ cudaError_t overlapped_clear::count(void* d_temp_storage, std::size_t& temp_stor
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
   error = limits.ask();
   if (error != cudaSuccess) return error;
-  const auto bytes_of = [&](unsigned copies) {
-    return (parts::private_bins_bytes(bins.num_bins, copies) + 15) / 16 * 16;
-  };
   const std::size_t most_bytes = limits.shared_bytes - parts::finder_bytes<Bins>;
-  if (bytes_of(1) > most_bytes)
+  if (parts::private_bins_room(bins.num_bins, 1) > most_bytes)
     return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins, stream);
   error = parts::launch_clear(d_histogram, bins.num_bins, stream);
   if (error != cudaSuccess || num_samples == 0) return error;
   const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
   unsigned copies = is_small ? 1 : most_copies;
-  while (copies > 1 && bytes_of(copies) > 64 * 1024) copies /= 2;
-  const std::size_t room = limits.shared_bytes - bytes_of(copies);
+  while (copies > 1 && parts::private_bins_room(bins.num_bins, copies) > 64 * 1024) copies /= 2;
+  const std::size_t bytes = parts::private_bins_room(bins.num_bins, copies), room = limits.shared_bytes - bytes;
   const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
     using rows = typename decltype(rows_type)::named;
     using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
     const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
                                                    std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
     return parts::launch_overlapped(overlapped_clear_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
-                                    bytes_of(copies) + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
-                                    d_histogram, finder, copies, static_cast<unsigned>(bytes_of(copies)));
+                                    bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
+                                    d_histogram, finder, copies, static_cast<unsigned>(bytes));
   };
-  if (is_small)
-    return parts::with_quick_finder(bins, room, [&](const auto& finder, std::size_t finder_bytes) {
-      return launch_counting(parts::type<small_rows>{}, finder, finder_bytes);
-    });
-  return parts::with_fast_finder(bins, bins.num_bins, room, [&](const auto& finder, std::size_t finder_bytes) {
-    return launch_counting(parts::type<large_rows>{}, finder, finder_bytes);
-  });
+  return parts::with_rows_and_finder<small_rows, large_rows>(is_small, bins, room, launch_counting);
 }
 
 }  // namespace rungs::RUNGS_ABI::histograms

@@ -17,7 +17,6 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
     lane_private_kernel(typename Rows::iterator d_samples, std::size_t num_samples, Channels channels,
                         unsigned finder_at) {
   using value_counters = parts::value_counters<Channels::num_active, copies>;
-  constexpr int byte_values = parts::byte_values;
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ unsigned bin_of_value[value_counters::num_values], sum_of_bin[value_counters::num_values];
   const value_counters counters{reinterpret_cast<unsigned*>(shared_memory)};
@@ -29,15 +28,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
         auto bins = channels.bins[0];
         bins.prepare(shared_memory + finder_at);
         __syncthreads();
-#pragma unroll
-        for (int channel = 0; channel < Channels::num_active; ++channel) {
-          if (channel > 0) bins = channels.bins[channel];
-          for (int i = threadIdx.x; i < byte_values; i += Rows::block_threads) {
-            const auto sample = static_cast<typename Rows::sample>(static_cast<unsigned char>(i));
-            bin_of_value[channel * byte_values + i] = bins.bin_of(sample);
-            sum_of_bin[channel * byte_values + i] = 0;
-          }
-        }
+        parts::find_bins<Rows::block_threads, typename Rows::sample>(bins, channels, bin_of_value, sum_of_bin);
       },
       [&](const auto& unit, std::size_t index) {
 #pragma unroll
@@ -46,14 +37,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
       });
   __syncthreads();
   parts::wait_until_cleared();
-#pragma unroll
-  for (int channel = 0; channel < Channels::num_active; ++channel)
-    for (int i = threadIdx.x; i < byte_values; i += Rows::block_threads) {
-      const int value = channel * byte_values + i;
-      const unsigned total = counters.total(value);
-      parts::send_merged(value, total, bin_of_value, sum_of_bin, channels.bins[channel].num_bins,
-                         channels.d_histograms[channel]);
-    }
+  parts::send_values<Rows::block_threads>(counters, channels, bin_of_value, sum_of_bin);
 }
 
 struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogram_calls<lane_private> {
@@ -84,8 +68,10 @@ struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogr
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     error = limits.ask();
-    if (error == cudaSuccess) error = channels.launch_clear(stream);
+    if (error != cudaSuccess) return error;
+    error = channels.launch_clear(stream);
     if (error != cudaSuccess || num_samples == 0) return error;
+    const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
     const auto launch_counting = [&](auto num_copies, auto rows_type) {
       using rows = typename decltype(rows_type)::named;
       constexpr int copies = num_copies;
@@ -97,8 +83,7 @@ struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogr
                                       num_samples, channels, static_cast<unsigned>(bytes));
     };
     // Few samples do not earn what it takes to clear and to add up a counter a lane.
-    if (num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples)
-      return launch_counting(std::integral_constant<int, 1>{}, parts::type<small_rows>{});
+    if (is_small) return launch_counting(std::integral_constant<int, 1>{}, parts::type<small_rows>{});
     if constexpr (Channels::num_active > 1)
       if (parts::value_counters<Channels::num_active, 32>::bytes > limits.shared_bytes - 16 * 1024u)
         return launch_counting(std::integral_constant<int, 8>{}, parts::type<large_rows>{});

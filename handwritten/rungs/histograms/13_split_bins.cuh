@@ -16,40 +16,6 @@
 
 namespace rungs::RUNGS_ABI::histograms {
 
-// private_bins::send for many bins. A thread's bins lie a row apart, and so do their counters, so several are read
-// before the first is sent, and an empty bin costs seven instructions, not 15 (65536 bins, 16 Mi i32 in one of them on
-// an H200: 23.8 us against 25.5; in 11_overlapped_clear, for 256 bins, it costs 0.2 us).
-template <int block_threads, class CounterT>
-__device__ void send_rows(const parts::private_bins& counters, unsigned sender, CounterT* d_histogram) {
-  constexpr unsigned row_bins = 1024, rows_at_a_time = 4;
-  constexpr auto row_counters = static_cast<unsigned>(parts::skewed(row_bins));
-  static_assert(block_threads == row_bins, "a thread has one bin in a row");
-  const unsigned start = __umulhi(sender * 0x9e3779b1u, counters.num_bins) & ~31u;
-  const unsigned column = (start + threadIdx.x) % row_bins;
-  const unsigned num_rows = (counters.num_bins + row_bins - 1 - column) / row_bins;
-  const unsigned first_row = min(start / row_bins, num_rows);
-  const auto send = [&](unsigned row, unsigned end) {
-    const unsigned* counter = counters.counters + parts::skewed(column) + row * row_counters;
-    CounterT* bin = d_histogram + column + row * row_bins;
-#pragma unroll 1
-    for (; row + rows_at_a_time <= end; row += rows_at_a_time) {
-      unsigned counts[rows_at_a_time];
-#pragma unroll
-      for (unsigned i = 0; i < rows_at_a_time; ++i) counts[i] = counter[i * row_counters];
-#pragma unroll
-      for (unsigned i = 0; i < rows_at_a_time; ++i)
-        if (counts[i] != 0) atomicAdd(bin + i * row_bins, CounterT(counts[i]));
-      counter += rows_at_a_time * row_counters;
-      bin += rows_at_a_time * row_bins;
-    }
-#pragma unroll 1
-    for (; row < end; ++row, counter += row_counters, bin += row_bins)
-      if (*counter != 0) atomicAdd(bin, CounterT(*counter));
-  };
-  send(first_row, num_rows);
-  send(0, first_row);
-}
-
 template <class Rows, class CounterT, class Finder>
 __global__ void __launch_bounds__(Rows::block_threads, 1)
     split_bins_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
@@ -72,13 +38,13 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
       });
   __syncthreads();
   parts::wait_until_cleared();
-  send_rows<Rows::block_threads>(counters, blockIdx.x, d_histogram + first_bin);
+  counters.send_rows<Rows::block_threads>(blockIdx.x, d_histogram + first_bin);
 }
 
 struct split_bins : parts::histogram_calls<split_bins> {
   static constexpr auto idea = "several blocks read the same samples, and each counts its part of the bins";
-  static constexpr int block_threads = 1024, rows_in_flight = 4, most_rows_in_flight = 6;
-  static constexpr int items_per_thread = 4 * rows_in_flight;
+  static constexpr int block_threads = 1024, rows_in_flight = 4, items_per_thread = 4 * rows_in_flight;
+  static constexpr int most_rows_in_flight = 6;
   static constexpr int blocks_per_multiprocessor = 1;
   static constexpr unsigned most_parts = 8;     // where samples are few
   static constexpr unsigned least_bins = 2048;  // in a part that shared memory did not ask for
@@ -106,7 +72,6 @@ cudaError_t split_bins::count(void* d_temp_storage, std::size_t& temp_storage_by
   error = limits.ask();
   if (error != cudaSuccess) return error;
   // As few parts as shared memory allows, with the edges if there are any; more, if there are multiprocessors left.
-  const auto bytes_of = [&](unsigned num_bins) { return (parts::private_bins_bytes(num_bins, 1) + 15) / 16 * 16; };
   const auto bins_of = [&](unsigned num_parts) {
     return static_cast<unsigned>(parts::ceil_div(bins.num_bins, num_parts));
   };
@@ -114,7 +79,8 @@ cudaError_t split_bins::count(void* d_temp_storage, std::size_t& temp_storage_by
   const std::size_t num_multiprocessors = limits.multiprocessors;
   const std::size_t num_rows = parts::ceil_div(num_samples, few_rows::row_samples);
   unsigned num_parts = 1;
-  while (bytes_of(bins_of(num_parts)) + bins.edge_bytes() / num_parts > most_bytes && num_parts <= num_multiprocessors)
+  while (parts::private_bins_room(bins_of(num_parts), 1) + bins.edge_bytes() / num_parts > most_bytes &&
+         num_parts <= num_multiprocessors)
     num_parts *= 2;
   if (num_parts > num_multiprocessors)
     return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins, stream);
@@ -124,7 +90,7 @@ cudaError_t split_bins::count(void* d_temp_storage, std::size_t& temp_storage_by
   error = parts::launch_clear(d_histogram, bins.num_bins, stream);
   if (error != cudaSuccess || num_samples == 0) return error;
   const unsigned bins_per_part = bins_of(num_parts);
-  const std::size_t bytes = bytes_of(bins_per_part);
+  const std::size_t bytes = parts::private_bins_room(bins_per_part, 1);
   const std::size_t num_groups = parts::at_most(num_rows, num_multiprocessors / num_parts);
   const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
     using rows = typename decltype(rows_type)::named;

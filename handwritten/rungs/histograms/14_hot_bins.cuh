@@ -104,7 +104,8 @@ cudaError_t hot_bins::count(void* d_temp_storage, std::size_t& temp_storage_byte
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
   error = limits.ask();
-  if (error == cudaSuccess) error = parts::launch_clear(d_histogram, bins.num_bins, stream);
+  if (error != cudaSuccess) return error;
+  error = parts::launch_clear(d_histogram, bins.num_bins, stream);
   if (error != cudaSuccess || num_samples == 0) return error;
   const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
   // A multiprocessor without the room keeps fewer.
@@ -120,13 +121,7 @@ cudaError_t hot_bins::count(void* d_temp_storage, std::size_t& temp_storage_byte
                                     bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
                                     d_histogram, finder, slots, static_cast<unsigned>(bytes));
   };
-  if (is_small)
-    return parts::with_quick_finder(bins, room, [&](const auto& finder, std::size_t finder_bytes) {
-      return launch_counting(parts::type<small_rows>{}, finder, finder_bytes);
-    });
-  return parts::with_fast_finder(bins, bins.num_bins, room, [&](const auto& finder, std::size_t finder_bytes) {
-    return launch_counting(parts::type<large_rows>{}, finder, finder_bytes);
-  });
+  return parts::with_rows_and_finder<small_rows, large_rows>(is_small, bins, room, launch_counting);
 }
 
 }  // namespace rungs::RUNGS_ABI::histograms

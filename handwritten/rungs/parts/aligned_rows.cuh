@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "rungs/parts/rows.cuh"
 
@@ -80,6 +81,24 @@ cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows:
 }
 inline constexpr int most_ahead = 15;
 
+// Of what with_aligned_rows calls, the rows that begin at item `first`: the first `ahead` items are not there.
+template <class Rows, class Index, class ScanOpT>
+__device__ void load_from(Rows& rows, typename Rows::input_iterator d_in, Index first, std::size_t num_items, int ahead,
+                          bool by_vectors, ScanOpT scan_op) {
+  if (Rows::may_lack_first && ahead > 0 && first == 0)
+    rows.load_behind(d_in, ahead, num_items, scan_op);
+  else
+    rows.load_present(d_in, first, num_items, by_vectors, scan_op);
+}
+template <class Rows, class Index>
+__device__ void store_from(const Rows& rows, typename Rows::output_iterator d_out, Index first, std::size_t num_items,
+                           int ahead, bool by_vectors) {
+  if (Rows::may_lack_first && ahead > 0 && first == 0)
+    rows.store_behind(d_out, ahead, num_items);
+  else
+    rows.store_present(d_out, first, num_items, by_vectors);
+}
+
 // Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows.
 template <class Rows, class Call>
 cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out, std::size_t num_items,
@@ -88,6 +107,22 @@ cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_
     if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0) return call(type<whole_vectors<Rows>>{});
   }
   return call(type<Rows>{});
+}
+
+// Calls launch as with_aligned_rows does, for the rows that suit both ends best: whole vectors where both ends are
+// aligned, and there are fewer than most_items. The order of additions must not depend on where rows begin, which only
+// integers do not mind.
+template <class Rows, class Launch>
+cudaError_t with_suiting_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
+                              std::size_t num_items, std::size_t most_items, Launch launch) {
+  if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
+    if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0 && num_items < most_items)
+      return launch(type<whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
+  }
+  if constexpr (std::is_integral_v<typename Rows::accumulator>)
+    return with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
+  else
+    return launch(type<Rows>{}, d_in, d_out, num_items, 0);
 }
 
 }  // namespace rungs::RUNGS_ABI::parts

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "rungs/parts/bins.cuh"
+#include "rungs/parts/tile.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
 
@@ -212,6 +213,18 @@ cudaError_t with_fast_finder(const range_bins<SampleT, LevelT>& bins, unsigned m
   } else {
     return with_quick_finder(bins, most_bytes, call);
   }
+}
+
+// Calls call(type<…>, finder, bytes): few samples come in SmallRows, with what is quickly prepared.
+template <class SmallRows, class LargeRows, class Bins, class Call>
+cudaError_t with_rows_and_finder(bool is_small, const Bins& bins, std::size_t most_bytes, Call call) {
+  if (is_small)
+    return with_quick_finder(bins, most_bytes, [&](const auto& finder, std::size_t bytes) {
+      return call(type<SmallRows>{}, finder, bytes);
+    });
+  return with_fast_finder(bins, bins.num_bins, most_bytes, [&](const auto& finder, std::size_t bytes) {
+    return call(type<LargeRows>{}, finder, bytes);
+  });
 }
 
 // Bytes of shared memory without which with_fast_finder cannot do.

@@ -19,6 +19,17 @@ cudaError_t plan_grid(InputIteratorT, std::size_t num_items, int blocks_per_mult
   return cudaSuccess;
 }
 
+// The same for a kernel whose blocks are all on the device at once.
+template <int block_threads, int vectors_per_thread, class InputIteratorT, class... Parameters>
+cudaError_t plan_resident_grid(void (*kernel)(Parameters...), InputIteratorT d_in, std::size_t num_items,
+                               int blocks_per_multiprocessor, std::size_t& grid_blocks) {
+  int resident_blocks;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, block_threads, 0);
+  if (error != cudaSuccess) return error;
+  const int most_blocks = resident_blocks < blocks_per_multiprocessor ? resident_blocks : blocks_per_multiprocessor;
+  return plan_grid<block_threads, vectors_per_thread>(d_in, num_items, most_blocks, grid_blocks);
+}
+
 constexpr int log2_ceil(std::size_t n) { return n <= 1 ? 0 : 1 + log2_ceil((n + 1) / 2); }
 
 // Most additions one item passes through in a grid planned so, whose blocks' aggregates are then added up by one block:

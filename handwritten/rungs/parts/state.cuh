@@ -25,6 +25,11 @@ template <class T>
 mailboxes<T> behind_state(char* region) {
   return mailboxes<T>(region + state_bytes);
 }
+template <class T>
+bool answered_with_state(void* d_temp_storage, std::size_t& temp_storage_bytes, std::size_t num_mailboxes,
+                         char*& region, cudaError_t& error) {
+  return answered(d_temp_storage, temp_storage_bytes, bytes_with_state<T>(num_mailboxes), region, error);
+}
 
 // A ticket and the epoch of the call come with one atomic. Epochs run from 1 to 2^32 - 1 and then start again: a value
 // left by an earlier call is taken for a new one only after that many calls in which its mailbox was not used.

@@ -32,4 +32,14 @@ inline bool answered(void* d_temp_storage, std::size_t& temp_storage_bytes, std:
   return false;
 }
 
+// The same for an array of `count` Ts and nothing else.
+template <class T>
+bool answered_array(void* d_temp_storage, std::size_t& temp_storage_bytes, std::size_t count, T*& array,
+                    cudaError_t& error) {
+  char* region;
+  const bool is_answer = answered(d_temp_storage, temp_storage_bytes, count * sizeof(T), region, error);
+  array = reinterpret_cast<T*>(region);
+  return is_answer;
+}
+
 }  // namespace rungs::RUNGS_ABI::parts

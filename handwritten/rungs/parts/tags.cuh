@@ -25,6 +25,7 @@
 
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/overlapped_clear.cuh"
+#include "rungs/parts/storage.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
 
@@ -60,9 +61,17 @@ inline cudaError_t is_captured(cudaStream_t stream, bool& captured) {
 // What a call begins with that posts under a tag in `bytes` bytes of storage, a multiple of four. The kernel is then
 // launched by launch_overlapped(…, opened.clears, …), and calls wait_until_cleared() before it touches the storage.
 struct opened_storage {
+  char* region = nullptr;  // where it begins
   tag of_call = 0;
   bool clears = false;  // whether the launch before clears it, and the next one may overlap with that
 
+  // answered(), and for a call of any items open(). Returns true when the caller is to return `error` at once.
+  bool answers(void* d_temp_storage, std::size_t& temp_storage_bytes, std::size_t bytes, std::size_t num_items,
+               cudaStream_t stream, cudaError_t& error) {
+    if (answered(d_temp_storage, temp_storage_bytes, bytes, region, error) || num_items == 0) return true;
+    error = open(region, bytes, stream);
+    return error != cudaSuccess;
+  }
   cudaError_t open(char* region, std::size_t bytes, cudaStream_t stream) {
     of_call = draw_tag();
     bool captured = false;

@@ -60,4 +60,33 @@ __device__ void send_merged(int value, unsigned total, const unsigned* bin_of_va
   if (is_first && sum != 0 && bin < num_bins) atomicAdd(&d_histogram[bin], CounterT(sum));
 }
 
+// All threads of the block, with the first channel's bins, which they have prepared: the bin of each value, and 0 for
+// what send_merged adds up. They meet before they send. Channels: active_channels.
+template <int block_threads, class Sample, class Bins, class Channels>
+__device__ void find_bins(Bins& bins, const Channels& channels, unsigned* bin_of_value, unsigned* sum_of_bin) {
+#pragma unroll
+  for (int channel = 0; channel < Channels::num_active; ++channel) {
+    if (channel > 0) bins = channels.bins[channel];
+    for (int i = threadIdx.x; i < byte_values; i += block_threads) {
+      const auto sample = static_cast<Sample>(static_cast<unsigned char>(i));
+      bin_of_value[channel * byte_values + i] = bins.bin_of(sample);
+      sum_of_bin[channel * byte_values + i] = 0;
+    }
+  }
+}
+
+// All threads of the block: send_merged for the values of all channels.
+template <int block_threads, class Counters, class Channels>
+__device__ void send_values(const Counters& counters, const Channels& channels, const unsigned* bin_of_value,
+                            unsigned* sum_of_bin) {
+#pragma unroll
+  for (int channel = 0; channel < Channels::num_active; ++channel)
+    for (int i = threadIdx.x; i < byte_values; i += block_threads) {
+      const int value = channel * byte_values + i;
+      const unsigned total = counters.total(value);
+      send_merged(value, total, bin_of_value, sum_of_bin, channels.bins[channel].num_bins,
+                  channels.d_histograms[channel]);
+    }
+}
+
 }  // namespace rungs::RUNGS_ABI::parts

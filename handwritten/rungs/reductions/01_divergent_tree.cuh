@@ -5,7 +5,7 @@
 #pragma once
 
 #include "rungs/contract.cuh"
-#include "rungs/parts/passes.cuh"
+#include "rungs/parts/reduction_calls.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
 
@@ -24,7 +24,7 @@ __global__ void divergent_tree_kernel(InputIteratorT d_in, std::size_t num_items
   if (threadIdx.x == 0) d_out[blockIdx.x] = reduction_op(init, partials[0]);
 }
 
-struct divergent_tree {
+struct divergent_tree : parts::reduces_in_passes<divergent_tree> {
   static constexpr auto idea = "a tree in shared memory over neighbours, one launch per level of blocks";
   static constexpr int block_threads = 256, items_per_thread = 1;
   static constexpr bool deterministic = true;
@@ -33,16 +33,7 @@ struct divergent_tree {
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr) {
-    const auto pass = [&](auto d_in, std::size_t num_items, auto d_out, T init, std::size_t grid_blocks) {
-      return parts::launch(divergent_tree_kernel<block_threads, decltype(d_in), decltype(d_out), ReductionOpT, T>,
-                           grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
-    };
-    return parts::reduce_in_passes<block_threads * items_per_thread>(d_temp_storage, temp_storage_bytes, d_in, d_out,
-                                                                     num_items, reduction_op, init, pass);
-  }
+  static constexpr auto kernel = divergent_tree_kernel<block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>;
 };
 
 }  // namespace rungs::RUNGS_ABI::reductions

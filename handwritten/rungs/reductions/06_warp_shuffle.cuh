@@ -4,7 +4,7 @@
 #pragma once
 
 #include "rungs/contract.cuh"
-#include "rungs/parts/passes.cuh"
+#include "rungs/parts/reduction_calls.cuh"
 #include "rungs/parts/warp.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
@@ -32,7 +32,7 @@ __global__ void warp_shuffle_kernel(InputIteratorT d_in, std::size_t num_items, 
   if (lane == 0) d_out[blockIdx.x] = reduction_op(init, value);
 }
 
-struct warp_shuffle {
+struct warp_shuffle : parts::reduces_in_passes<warp_shuffle> {
   static constexpr auto idea = "the 32 items of a warp meet in registers; one barrier is left";
   static constexpr int block_threads = 256, items_per_thread = 2;
   static constexpr bool deterministic = true;
@@ -41,16 +41,7 @@ struct warp_shuffle {
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr) {
-    const auto pass = [&](auto d_in, std::size_t num_items, auto d_out, T init, std::size_t grid_blocks) {
-      return parts::launch(warp_shuffle_kernel<block_threads, decltype(d_in), decltype(d_out), ReductionOpT, T>,
-                           grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
-    };
-    return parts::reduce_in_passes<block_threads * items_per_thread>(d_temp_storage, temp_storage_bytes, d_in, d_out,
-                                                                     num_items, reduction_op, init, pass);
-  }
+  static constexpr auto kernel = warp_shuffle_kernel<block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>;
 };
 
 }  // namespace rungs::RUNGS_ABI::reductions

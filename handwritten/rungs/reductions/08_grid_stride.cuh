@@ -6,7 +6,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/block.cuh"
-#include "rungs/parts/storage.cuh"
+#include "rungs/parts/reduction_calls.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
 
@@ -22,29 +22,15 @@ __global__ void grid_stride_kernel(InputIteratorT d_in, std::size_t num_items, T
 }
 
 template <int block_threads_, int blocks_per_multiprocessor_>
-struct grid_stride_shaped {
+struct grid_stride_shaped : parts::reduces_by_atomics<grid_stride_shaped<block_threads_, blocks_per_multiprocessor_>> {
   static constexpr auto idea = "a stride of the whole grid: coalesced, added up in registers, one atomic per block";
   static constexpr int block_threads = block_threads_, items_per_thread = 1;
   static constexpr int blocks_per_multiprocessor = blocks_per_multiprocessor_;
   static constexpr bool deterministic = false;
   static constexpr contents temp_storage = contents::none;
 
-  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr) {
-    char* unused;
-    int num_multiprocessors;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = parts::multiprocessors(num_multiprocessors);
-    if (error == cudaSuccess) error = parts::initialise(d_out, init, stream);
-    if (error != cudaSuccess || num_items == 0) return error;
-    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads),
-                                                   std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch(grid_stride_kernel<block_threads, InputIteratorT, T, ReductionOpT>, grid_blocks, block_threads,
-                         stream, d_in, num_items, d_out, reduction_op);
-  }
+  template <class InputIteratorT, class T, class ReductionOpT>
+  static constexpr auto kernel = grid_stride_kernel<block_threads, InputIteratorT, T, ReductionOpT>;
 };
 
 using grid_stride = grid_stride_shaped<256, 8>;

@@ -7,7 +7,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/block.cuh"
-#include "rungs/parts/storage.cuh"
+#include "rungs/parts/reduction_calls.cuh"
 #include "rungs/parts/tile.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
@@ -20,11 +20,10 @@ __global__ void vector_loads_kernel(InputIteratorT d_in, std::size_t num_items, 
   std::size_t ahead = num_items, behind = num_items;  // items before this one, and from that one on, come one by one
   if constexpr (parts::is_vectorisable<InputIteratorT>) {
     using item = parts::item_of<InputIteratorT>;
-    constexpr std::size_t vector_items = 16 / sizeof(item);
     const std::size_t bytes_ahead = -reinterpret_cast<std::uintptr_t>(d_in) % 16;
     if (bytes_ahead % sizeof(item) == 0) ahead = parts::at_most(bytes_ahead / sizeof(item), num_items);
-    const std::size_t num_vectors = (num_items - ahead) / vector_items;
-    behind = ahead + num_vectors * vector_items;
+    const std::size_t num_vectors = (num_items - ahead) / (16 / sizeof(item));
+    behind = ahead + num_vectors * (16 / sizeof(item));
     const uint4* const vectors = reinterpret_cast<const uint4*>(d_in + ahead);
     const auto fold = [&](uint4 v) {
       return parts::fold_vector<T>(parts::vector<item>{{v.x, v.y, v.z, v.w}}, reduction_op);
@@ -33,43 +32,28 @@ __global__ void vector_loads_kernel(InputIteratorT d_in, std::size_t num_items, 
     for (; i + 3 * num_threads < num_vectors; i += 4 * num_threads) {
       const uint4 a = vectors[i], b = vectors[i + num_threads];
       const uint4 c = vectors[i + 2 * num_threads], d = vectors[i + 3 * num_threads];
-      const T of_four = reduction_op(reduction_op(fold(a), fold(b)), reduction_op(fold(c), fold(d)));
-      value = reduction_op(value, of_four);
+      value = reduction_op(value, reduction_op(reduction_op(fold(a), fold(b)), reduction_op(fold(c), fold(d))));
     }
     for (; i < num_vectors; i += num_threads) value = reduction_op(value, fold(vectors[i]));
   }
-  const std::size_t num_single = ahead + (num_items - behind);
 #pragma unroll 1
-  for (std::size_t i = thread; i < num_single; i += num_threads)
+  for (std::size_t i = thread; i < ahead + (num_items - behind); i += num_threads)
     value = reduction_op(value, static_cast<T>(d_in[i < ahead ? i : behind + (i - ahead)]));
   value = parts::block_reduce<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) parts::atomic_combine(d_out, value, reduction_op);
 }
 
 template <int block_threads_, int blocks_per_multiprocessor_>
-struct vector_loads_shaped {
+struct vector_loads_shaped
+    : parts::reduces_by_atomics<vector_loads_shaped<block_threads_, blocks_per_multiprocessor_>> {
   static constexpr auto idea = "16-byte loads, four in flight per thread";
   static constexpr int block_threads = block_threads_, vectors_per_thread = 4, items_per_thread = 16;
   static constexpr int blocks_per_multiprocessor = blocks_per_multiprocessor_;
   static constexpr bool deterministic = false;
   static constexpr contents temp_storage = contents::none;
 
-  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr) {
-    char* unused;
-    int num_multiprocessors;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = parts::multiprocessors(num_multiprocessors);
-    if (error == cudaSuccess) error = parts::initialise(d_out, init, stream);
-    if (error != cudaSuccess || num_items == 0) return error;
-    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads * items_per_thread),
-                                                   std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch(vector_loads_kernel<block_threads, InputIteratorT, T, ReductionOpT>, grid_blocks,
-                         block_threads, stream, d_in, num_items, d_out, reduction_op);
-  }
+  template <class InputIteratorT, class T, class ReductionOpT>
+  static constexpr auto kernel = vector_loads_kernel<block_threads, InputIteratorT, T, ReductionOpT>;
 };
 
 using vector_loads = vector_loads_shaped<256, 8>;

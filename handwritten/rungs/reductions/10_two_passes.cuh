@@ -33,29 +33,23 @@ struct two_passes {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr);
+                            cudaStream_t stream = nullptr) {
+    std::size_t grid_blocks;
+    T* aggregates;
+    cudaError_t error =
+        parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
+    if (error != cudaSuccess) return error;
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, aggregates, error)) return error;
+    error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+      return parts::launch(two_passes_kernel<typename decltype(tile)::named, T*, ReductionOpT, T>, grid_blocks,
+                           block_threads, stream, d_in, num_items, aggregates, reduction_op,
+                           ReductionOpT::template identity<T>());
+    });
+    if (error != cudaSuccess) return error;
+    using aggregate_tile = parts::tile_reader<block_threads, vectors_per_thread, parts::reading::aligned, const T*>;
+    return parts::launch(two_passes_kernel<aggregate_tile, OutputIteratorT, ReductionOpT, T>, 1, block_threads, stream,
+                         aggregates, grid_blocks, d_out, reduction_op, init);
+  }
 };
-
-template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-cudaError_t two_passes::reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                               OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                               cudaStream_t stream) {
-  std::size_t grid_blocks;
-  char* region;
-  cudaError_t error =
-      parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
-  if (error != cudaSuccess) return error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-  T* const aggregates = reinterpret_cast<T*>(region);
-  error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
-    return parts::launch(two_passes_kernel<typename decltype(tile)::named, T*, ReductionOpT, T>, grid_blocks,
-                         block_threads, stream, d_in, num_items, aggregates, reduction_op,
-                         ReductionOpT::template identity<T>());
-  });
-  if (error != cudaSuccess) return error;
-  using aggregate_tile = parts::tile_reader<block_threads, vectors_per_thread, parts::reading::aligned, const T*>;
-  return parts::launch(two_passes_kernel<aggregate_tile, OutputIteratorT, ReductionOpT, T>, 1, block_threads, stream,
-                       aggregates, grid_blocks, d_out, reduction_op, init);
-}
 
 }  // namespace rungs::RUNGS_ABI::reductions

@@ -35,13 +35,12 @@ struct host_finish {
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
     std::size_t grid_blocks;
-    char* region;
+    T* aggregates;
     cudaError_t error =
         parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
     grid_blocks = parts::at_most(grid_blocks, max_aggregates);
-    if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-    T* const aggregates = reinterpret_cast<T*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, aggregates, error)) return error;
     error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch(host_finish_kernel<typename decltype(tile)::named, ReductionOpT, T>, grid_blocks,
                            block_threads, stream, d_in, num_items, aggregates, reduction_op);

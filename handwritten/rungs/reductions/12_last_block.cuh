@@ -14,14 +14,13 @@ namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void last_block_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
-                                  ReductionOpT reduction_op, T init, parts::mailboxes<T> aggregates,
-                                  parts::state* state) {
+                                  ReductionOpT reduction_op, T init, parts::mailboxes<T> posts, parts::state* state) {
   __shared__ bool is_last;
   T value = ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) {
-    aggregates.post(blockIdx.x, value, parts::no_epoch);
+    posts.post(blockIdx.x, value, parts::no_epoch);
     __threadfence();  // the aggregate before the arrival
     is_last = atomicInc(&state->arrivals, gridDim.x - 1) == gridDim.x - 1;
     __threadfence();  // the arrival before the others' aggregates
@@ -32,7 +31,7 @@ __global__ void last_block_kernel(typename Tile::iterator d_in, std::size_t num_
   value = threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   for (unsigned block = threadIdx.x; block < gridDim.x; block += Tile::block_threads) {
     T aggregate;
-    aggregates.peek(block, aggregate, parts::no_epoch);
+    posts.peek(block, aggregate, parts::no_epoch);
     value = reduction_op(value, aggregate);
   }
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
@@ -58,8 +57,7 @@ struct last_block {
     cudaError_t error =
         parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<T>(grid_blocks), region, error))
-      return error;
+    if (parts::answered_with_state<T>(d_temp_storage, temp_storage_bytes, grid_blocks, region, error)) return error;
     return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch(last_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>,
                            grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,

@@ -6,8 +6,6 @@
 
 #include <cooperative_groups.h>
 
-#include <algorithm>
-
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/plan.cuh"
@@ -48,17 +46,14 @@ struct cooperative_grid {
                             cudaStream_t stream = nullptr) {
     return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       const auto kernel = cooperative_grid_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>;
-      int resident_blocks;
       std::size_t grid_blocks;
-      char* region;
-      cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, block_threads, 0);
+      T* aggregates;
+      cudaError_t error = parts::plan_resident_grid<block_threads, vectors_per_thread>(
+          kernel, d_in, num_items, blocks_per_multiprocessor, grid_blocks);
       if (error != cudaSuccess) return error;
-      error = parts::plan_grid<block_threads, vectors_per_thread>(
-          d_in, num_items, std::min(resident_blocks, blocks_per_multiprocessor), grid_blocks);
-      if (error != cudaSuccess) return error;
-      if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
+      if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, aggregates, error)) return error;
       return parts::launch_cooperatively(kernel, grid_blocks, block_threads, 0, stream, d_in, num_items, d_out,
-                                         reduction_op, init, reinterpret_cast<T*>(region));
+                                         reduction_op, init, aggregates);
     });
   }
 };

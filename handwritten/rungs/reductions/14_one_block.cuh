@@ -23,8 +23,7 @@ __global__ void __launch_bounds__(Tile::block_threads)
 
 struct one_block {
   static constexpr auto idea = "one block and nothing else, for small inputs";
-  static constexpr int block_threads = 512, vectors_per_thread = 4;
-  static constexpr int items_per_thread = 4 * vectors_per_thread;
+  static constexpr int block_threads = 512, vectors_per_thread = 4, items_per_thread = 16;
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = contents::none;
   static constexpr std::size_t summation_height(std::size_t num_items) {
@@ -45,8 +44,8 @@ cudaError_t one_block::reduce(void* d_temp_storage, std::size_t& temp_storage_by
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
   return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
-    return parts::launch(one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>, 1,
-                         block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+    const auto kernel = one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>;
+    return parts::launch(kernel, 1, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
   });
 }
 

@@ -9,8 +9,8 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
-#include "rungs/parts/maybe.cuh"
 #include "rungs/parts/plan.cuh"
+#include "rungs/parts/reduction_calls.cuh"
 #include "rungs/parts/state.cuh"
 #include "rungs/parts/tile.cuh"
 
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(Tile::block_threads, std::is_same_v<T, double>
 }
 
 template <int block_threads_, int blocks_per_multiprocessor_>
-struct early_ticket_shaped {
+struct early_ticket_shaped : parts::lifts_operators<early_ticket_shaped<block_threads_, blocks_per_multiprocessor_>> {
   static constexpr auto idea = "the ticket is drawn before the loads; its last holder gathers what the others post";
   static constexpr int block_threads = block_threads_, vectors_per_thread = 8;
   static constexpr int items_per_thread = 4 * vectors_per_thread;
@@ -69,34 +69,22 @@ struct early_ticket_shaped {
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr);
-};
-
-template <int block_threads_, int blocks_per_multiprocessor_>
-template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-cudaError_t early_ticket_shaped<block_threads_, blocks_per_multiprocessor_>::reduce(
-    void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in, OutputIteratorT d_out,
-    std::size_t num_items, ReductionOpT reduction_op, T init, cudaStream_t stream) {
-  if constexpr (!has_identity<ReductionOpT, T>) {
-    return reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, parts::lifted<ReductionOpT>{reduction_op},
-                  parts::maybe<T>(init, true), stream);
-  } else {
+  static cudaError_t reduce_lifted(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                   OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                                   cudaStream_t stream) {
     std::size_t grid_blocks;
     char* region;
     cudaError_t error =
         parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = parts::bytes_with_state<T>(grid_blocks);
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+    if (parts::answered_with_state<T>(d_temp_storage, temp_storage_bytes, grid_blocks, region, error)) return error;
     return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch(early_ticket_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>,
                            grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
                            parts::behind_state<T>(region), reinterpret_cast<parts::state*>(region));
     });
   }
-}
+};
 
 using early_ticket = early_ticket_shaped<512, 2>;
 

@@ -10,8 +10,8 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
-#include "rungs/parts/maybe.cuh"
 #include "rungs/parts/plan.cuh"
+#include "rungs/parts/reduction_calls.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(block_threads)
   if (threadIdx.x == 0) parts::store(d_out, value);
 }
 
-struct overlapped_finish {
+struct overlapped_finish : parts::lifts_operators<overlapped_finish> {
   static constexpr auto idea = "two launches; the second starts early and waits only for the aggregates";
   static constexpr int block_threads = 512, vectors_per_thread = 8;
   static constexpr int items_per_thread = 4 * vectors_per_thread;
@@ -69,30 +69,19 @@ struct overlapped_finish {
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                            cudaStream_t stream = nullptr);
-};
-
-template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-cudaError_t overlapped_finish::reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                                      OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
-                                      cudaStream_t stream) {
-  if constexpr (!has_identity<ReductionOpT, T>) {
-    return reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, parts::lifted<ReductionOpT>{reduction_op},
-                  parts::maybe<T>(init, true), stream);
-  } else {
+  static cudaError_t reduce_lifted(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                   OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                                   cudaStream_t stream) {
     std::size_t grid_blocks;
     parts::device_limits limits;
-    char* region;
+    T* aggregates;
     cudaError_t error = parts::plan_grid<block_threads, vectors_per_thread>(
         d_in, num_items, many_blocks_per_multiprocessor, grid_blocks);
     if (error == cudaSuccess) error = limits.ask();
     if (error != cudaSuccess) return error;
     if (grid_blocks < std::size_t(limits.multiprocessors) * many_blocks_per_multiprocessor)
       grid_blocks = parts::at_most(grid_blocks, std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-    if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-    T* const aggregates = reinterpret_cast<T*>(region);
+    if (parts::answered_array(d_temp_storage, temp_storage_bytes, grid_blocks, aggregates, error)) return error;
     error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch(aggregates_kernel<typename decltype(tile)::named, ReductionOpT, T>, grid_blocks,
                            block_threads, stream, d_in, num_items, aggregates, reduction_op);
@@ -101,6 +90,6 @@ cudaError_t overlapped_finish::reduce(void* d_temp_storage, std::size_t& temp_st
     return parts::launch_overlapped(finish_kernel<block_threads, OutputIteratorT, ReductionOpT, T>, 1, block_threads, 0,
                                     limits.overlaps(), stream, aggregates, grid_blocks, d_out, reduction_op, init);
   }
-}
+};
 
 }  // namespace rungs::RUNGS_ABI::reductions

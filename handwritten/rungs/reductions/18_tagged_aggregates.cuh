@@ -7,13 +7,11 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/gather.cuh"
-#include "rungs/parts/tags.cuh"
+#include "rungs/parts/tagged_launch.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/reductions/16_overlapped_finish.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
-
-inline constexpr parts::tag no_tag = 0;  // for those who leave the aggregates to another launch
 
 // Whether the result is the same bits in any grouping. The threads of the last block then fold what is posted onto what
 // they have read, before the block's only reduction: less code, and less to wait for behind the last post.
@@ -37,7 +35,7 @@ __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 51
   T value = ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
   if constexpr (any_grouping<ReductionOpT, T>) {
-    if (tag != no_tag && blockIdx.x == gatherer) {
+    if (tag != parts::no_tag && blockIdx.x == gatherer) {
       for (unsigned i = threadIdx.x; i < gatherer; i += Tile::block_threads) {
         T other;
         while (!mailboxes.peek(i, other, tag)) continue;
@@ -46,7 +44,7 @@ __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 51
     }
   }
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
-  if (tag == no_tag) {
+  if (tag == parts::no_tag) {
     if (threadIdx.x == 0) reinterpret_cast<T*>(storage)[blockIdx.x] = value;
     return;
   }
@@ -114,7 +112,6 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     parts::device_limits limits;
     std::size_t grid_blocks;
     char* region;
-    bool captured = false;
     cudaError_t error = limits.ask();
     if (error != cudaSuccess) return error;
     const std::size_t num_multiprocessors = limits.multiprocessors;
@@ -133,29 +130,17 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     // Of few items as much as of many.
     const std::size_t bytes = parts::mailboxes<T>::bytes(grid_blocks > most_small ? grid_blocks : most_small);
     if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    parts::tag tag = no_tag;
-    if ((regroups && is_small) || grid_blocks - 1 <= std::size_t(is_small ? small_block_threads : block_threads)) {
-      error = parts::is_captured(stream, captured);
-      if (error != cudaSuccess) return error;
-      if (!captured) tag = parts::draw_tag();
-    }
     const auto launch = [&](auto tile_type) {
       using tile = typename decltype(tile_type)::named;
-      return parts::launch(tagged_aggregates_kernel<tile, OutputIteratorT, ReductionOpT, T>, grid_blocks,
-                           tile::block_threads, stream, d_in, num_items, d_out, reduction_op, init, region, tag);
+      const auto kernel = tagged_aggregates_kernel<tile, OutputIteratorT, ReductionOpT, T>;
+      return parts::launch_tagged<block_threads>(kernel, grid_blocks, tile::block_threads, stream,
+                                                 typename tile::iterator(d_in), num_items, d_out, reduction_op, init,
+                                                 region, limits, regroups && is_small);
     };
     if constexpr (large::vectorised) {
-      if (is_small)
-        error = parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
-      else
-        error = parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
-    } else {
-      error = parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
+      if (is_small) return parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
     }
-    if (error != cudaSuccess || tag != no_tag) return error;
-    return parts::launch_overlapped(finish_kernel<block_threads, OutputIteratorT, ReductionOpT, T>, 1, block_threads, 0,
-                                    limits.overlaps(), stream, reinterpret_cast<const T*>(region), grid_blocks, d_out,
-                                    reduction_op, init);
+    return parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
   }
 }
 

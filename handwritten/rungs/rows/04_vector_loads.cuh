@@ -5,26 +5,11 @@
 #pragma once
 
 #include "rungs/parts/row_calls.cuh"
+#include "rungs/parts/row_vectors.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/rows/03_final_warp.cuh"
 
 namespace rungs::RUNGS_ABI::rows {
-
-// Vector i of a row: by one load, or put together from its items where the row is not aligned to 16 bytes.
-template <bool aligned, class Item>
-__device__ rungs::parts::vector<Item> load_vector(const Item* row, std::size_t i) {
-  rungs::parts::vector<Item> loaded;
-  if constexpr (aligned) {
-    const uint4 words = reinterpret_cast<const uint4*>(row)[i];
-    memcpy(loaded.words, &words, sizeof words);
-  } else {
-    Item items[loaded.num_items];
-#pragma unroll
-    for (int k = 0; k < loaded.num_items; ++k) items[k] = row[i * loaded.num_items + k];
-    memcpy(loaded.words, items, sizeof items);
-  }
-  return loaded;
-}
 
 // Folds thread `thread`'s part of a row that num_threads share: the vectors thread, thread + num_threads …, and of the
 // items behind the last whole vector one at most.
@@ -36,7 +21,7 @@ __device__ T fold_row(InputIteratorT row, std::size_t num_columns, unsigned thre
     using vector = rungs::parts::vector<rungs::parts::item_of<InputIteratorT>>;
     const std::size_t num_vectors = num_columns / vector::num_items;
     const auto fold_vectors = [&](auto aligned) {
-      const auto load = [&](std::size_t i) { return load_vector<decltype(aligned)::value>(row, i); };
+      const auto load = [&](std::size_t i) { return rungs::parts::row_vector<decltype(aligned)::value>(row, i); };
       const auto fold = [&](const vector& v) { return rungs::parts::fold_vector<T>(v, reduction_op); };
       std::size_t i = thread;
       for (; i + 3 * num_threads < num_vectors; i += 4 * num_threads) {
@@ -62,8 +47,8 @@ __global__ void __launch_bounds__(block_threads)
     vector_loads_kernel(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_columns, ReductionOpT reduction_op,
                         T init) {
   const InputIteratorT row = d_in + blockIdx.x * num_columns;
-  const T value =
-      fold_block<block_threads>(fold_row<block_threads, T>(row, num_columns, threadIdx.x, reduction_op), reduction_op);
+  T value = fold_row<block_threads, T>(row, num_columns, threadIdx.x, reduction_op);
+  value = fold_block<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) d_out[blockIdx.x] = reduction_op(init, value);
 }
 

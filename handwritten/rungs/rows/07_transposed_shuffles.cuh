@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
         for (int r = 0; r < rows_at_once; ++r)
           if (first + r < num_rows)
-            loaded[r] = load_vector<decltype(aligned)::value>(d_in + (first + r) * num_columns, i);
+            loaded[r] = rungs::parts::row_vector<decltype(aligned)::value>(d_in + (first + r) * num_columns, i);
 #pragma unroll
         for (int r = 0; r < rows_at_once; ++r)
           if (first + r < num_rows)

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int k = 0; k < batch_vectors; ++k)
       if (row < num_rows && first + k * lanes + lane < num_vectors)
-        batch[k] = load_vector<aligned>(d_in + row * num_columns, first + k * lanes + lane);
+        batch[k] = rungs::parts::row_vector<aligned>(d_in + row * num_columns, first + k * lanes + lane);
   };
 
   vector batch[batch_vectors], next[batch_vectors];

@@ -14,10 +14,9 @@ __global__ void __launch_bounds__(block_threads)
                       std::size_t num_columns, ReductionOpT reduction_op) {
   const std::size_t begin = blockIdx.x % num_parts * part_items;
   const InputIteratorT part = d_in + blockIdx.x / num_parts * num_columns + begin;
-  const T value =
-      fold_block<block_threads>(fold_row<block_threads, T>(part, rungs::parts::at_most(num_columns - begin, part_items),
-                                                           threadIdx.x, reduction_op),
-                                reduction_op);
+  T value = fold_row<block_threads, T>(part, rungs::parts::at_most(num_columns - begin, part_items), threadIdx.x,
+                                       reduction_op);
+  value = fold_block<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) d_aggregates[blockIdx.x] = value;
 }
 

@@ -53,10 +53,11 @@ struct norm_by_block {
     char* unused;
     cudaError_t error;
     if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_columns == 0) return error;
+    const auto kernel = norm_by_block_kernel<block_threads, T>;
     for (std::size_t first = 0; error == cudaSuccess && first < num_rows; first += most_rows)
-      error = rungs::parts::launch(
-          norm_by_block_kernel<block_threads, T>, rungs::parts::at_most(num_rows - first, most_rows), block_threads,
-          stream, d_in + first * num_columns, d_weight, d_out + first * num_columns, num_columns, epsilon);
+      error =
+          rungs::parts::launch(kernel, rungs::parts::at_most(num_rows - first, most_rows), block_threads, stream,
+                               d_in + first * num_columns, d_weight, d_out + first * num_columns, num_columns, epsilon);
     return error;
   }
 };

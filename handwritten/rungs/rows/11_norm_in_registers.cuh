@@ -36,10 +36,11 @@ __global__ void __launch_bounds__(block_threads)
 
 struct norm_in_registers {
   static constexpr auto idea = "a thread keeps its part of the row in registers: one read";
-  static constexpr int block_threads = 256, items_per_thread = 32;
-  static constexpr int few_items_per_thread = 8;  // of rows up to 2048 columns, so that more blocks fit
+  // Few of rows up to 2048 columns, so that more blocks fit.
+  static constexpr int block_threads = 256, items_per_thread = 32, few_items_per_thread = 8;
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = contents::none;
+  static constexpr std::size_t most_rows = norm_by_block::most_rows;
   static constexpr std::size_t summation_height(std::size_t num_columns) {
     return rungs::parts::ceil_div(num_columns, block_threads) + items_per_thread + 8;
   }
@@ -49,7 +50,6 @@ struct norm_in_registers {
   static cudaError_t rms_norm(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, const T* d_weight,
                               T* d_out, std::size_t num_rows, std::size_t num_columns, float epsilon,
                               cudaStream_t stream = nullptr) {
-    constexpr std::size_t most_rows = norm_by_block::most_rows;
     char* unused;
     cudaError_t error;
     if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_columns == 0) return error;

@@ -31,19 +31,19 @@ __device__ search_result search(const parts::top_p_rows<T>& row, float greatest,
   const unsigned bin = first_to_reach(sums_of_bins, num_bins, target);
   const weight_sum before = bin > 0 ? sums_of_bins[bin - 1] : 0;
   // As in the sort: count, scan, write. So the tokens stay in the order of their columns.
-  const own_part<block_threads> part(row.num_columns);
+  const parts::own_part<block_threads> part(row.num_columns);
   const auto is_inside = [&](unsigned column) {
     const unsigned weight = parts::weight_of(row.at(column), greatest);
     return weight > 0 && bin_of(weight) == bin;
   };
   unsigned count = 0;
   for (unsigned column = part.begin; column < part.end; ++column) count += is_inside(column);
-  unsigned place = sum_before<block_threads>(count);
+  unsigned place = parts::sum_before<block_threads>(count);
   for (unsigned column = part.begin; column < part.end; ++column)
     if (is_inside(column)) tokens[place++] = parts::token_of(row.at(column), column);
   if (threadIdx.x == block_threads - 1) num_tokens = place;
   __syncthreads();
-  sort_and_scan<block_threads>(row, greatest, tokens, sums, num_tokens);
+  parts::sort_and_scan<block_threads>(row, greatest, tokens, sums, num_tokens);
   const unsigned found = first_to_reach(sums, num_tokens, target - before);
   return {parts::column_of(tokens[found]), before + sums[found]};
 }
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(block_threads) cut_by_bins_kernel(parts::top_p
     if (const weight_sum weight = parts::weight_of(row.at(column), greatest); weight > 0)
       atomicAdd(&sums[bin_of(static_cast<unsigned>(weight))], weight);
   __syncthreads();
-  scan_sums<block_threads>(sums, num_bins);
+  parts::scan_sums<block_threads>(sums, num_bins);
   const weight_sum all = sums[num_bins - 1];
   if (threadIdx.x == 0) *row.tokens = -1;
   if (all == 0) return;

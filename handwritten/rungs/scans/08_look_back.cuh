@@ -21,7 +21,8 @@ __global__ void __launch_bounds__(block_threads)
   using T = typename Rows::accumulator;
   constexpr int num_warps = block_threads / parts::warp_threads;
   __shared__ unsigned long long drawn;
-  __shared__ T warp_aggregates[num_warps], tile_prefix;
+  __shared__ T warp_aggregates[num_warps];
+  __shared__ T tile_prefix;
   const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
   if (threadIdx.x == 0) drawn = parts::draw(state, gridDim.x);
   __syncthreads();
@@ -70,11 +71,11 @@ struct look_back : parts::scan_calls<look_back> {
     const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<T>(num_tiles), region, error) ||
-        num_items == 0)
+    if (parts::answered_with_state<T>(d_temp_storage, temp_storage_bytes, num_tiles, region, error) || num_items == 0)
       return error;
-    return parts::launch(look_back_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream, d_in,
-                         num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out), parts::behind_state<T>(region),
+    const auto kernel = look_back_kernel<kind, block_threads, rows, ScanOpT>;
+    return parts::launch(kernel, num_tiles, block_threads, stream, d_in, num_items, d_out, scan_op, seed,
+                         rows::vectorised(d_in, d_out), parts::behind_state<T>(region),
                          reinterpret_cast<parts::state*>(region));
   }
 };

@@ -91,24 +91,20 @@ struct warp_look_back : parts::scan_calls<warp_look_back> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
+    using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    using item = typename rows::item;
+    const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
+    char* region;
+    cudaError_t error;
+    if (parts::answered_with_state<item>(d_temp_storage, temp_storage_bytes, num_tiles, region, error) ||
+        num_items == 0)
+      return error;
+    const auto kernel = warp_look_back_kernel<kind, block_threads, rows, ScanOpT>;
+    return parts::launch(kernel, num_tiles, block_threads, stream, d_in, num_items, d_out, scan_op, seed,
+                         rows::vectorised(d_in, d_out), parts::behind_state<item>(region),
+                         reinterpret_cast<parts::state*>(region));
+  }
 };
-
-template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
-cudaError_t warp_look_back::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                                 OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
-                                 cudaStream_t stream) {
-  using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-  const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<typename rows::item>(num_tiles),
-                      region, error) ||
-      num_items == 0)
-    return error;
-  return parts::launch(warp_look_back_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream,
-                       d_in, num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out),
-                       parts::behind_state<typename rows::item>(region), reinterpret_cast<parts::state*>(region));
-}
 
 }  // namespace rungs::RUNGS_ABI::scans

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4
   using index = std::conditional_t<one_tile, unsigned, std::size_t>;
   constexpr int num_warps = block_threads / parts::warp_threads, tile_items = num_warps * Rows::warp_items;
   __shared__ typename Rows::item warp_aggregates[num_warps];
-  __shared__ T block_prefix;
+  __shared__ T tile_prefix;
   const int warp = parts::warp_of_block(), lane = threadIdx.x % parts::warp_threads;
   const index num_tiles = one_tile ? gridDim.x : parts::ceil_div(num_items, tile_items);
   index in_prefix = 0;  // tiles whose aggregates are in warp 0's prefix
@@ -42,14 +42,10 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4
 #pragma unroll 1
   for (index tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const index first = tile * tile_items + warp * Rows::warp_items;
-    const bool lacks_some = Rows::may_lack_first && ahead > 0 && first == 0;  // the first items are not there
     Rows rows;
-    if (lacks_some)
-      rows.load_behind(d_in, ahead, num_items, scan_op);
-    else
-      rows.load_present(d_in, first, num_items, by_vectors, scan_op);
-    const auto aggregate = rows.aggregate(scan_op);
-    if (lane == 0) warp_aggregates[warp] = aggregate;
+    parts::load_from(rows, d_in, first, num_items, ahead, by_vectors, scan_op);
+    const auto of_warp = rows.aggregate(scan_op);
+    if (lane == 0) warp_aggregates[warp] = of_warp;
     __syncthreads();
     if (warp == 0) {
       const T of_tile = parts::before_warp<num_warps>(warp_aggregates, num_warps, scan_op);
@@ -60,16 +56,13 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4
     if (warp == 0) {
       prefix = scan_op(prefix, parts::gather<4>(mailboxes, in_prefix, tile, epoch, scan_op));
       in_prefix = tile;
-      if (lane == 0) block_prefix = prefix;
+      if (lane == 0) tile_prefix = prefix;
       // Whoever has published has read the epoch, and the last tile's block has seen all others publish.
       if (lane == 0 && tile == num_tiles - 1) parts::end_epoch(state, epoch);
     }
     __syncthreads();
-    rows.template finish<kind>(lanes, scan_op(block_prefix, warps_before), scan_op);
-    if (lacks_some)
-      rows.store_behind(d_out, ahead, num_items);
-    else
-      rows.store_present(d_out, first, num_items, by_vectors);
+    rows.template finish<kind>(lanes, scan_op(tile_prefix, warps_before), scan_op);
+    parts::store_from(rows, d_out, first, num_items, ahead, by_vectors);
     if (one_tile) return;
   }
 }
@@ -87,29 +80,31 @@ struct one_wave : parts::scan_calls<one_wave> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
-
- private:
-  // The rows that suit both ends best (parts/aligned_rows.cuh). The order of additions must not depend on where they
-  // begin, which only integers do not mind.
-  template <class Rows, class Launch>
-  static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
-                               std::size_t num_items, Launch launch) {
-    if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-      if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0)
-        return launch(parts::type<parts::whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
-    }
-    if constexpr (std::is_integral_v<typename Rows::accumulator>)
-      return parts::with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
-    else
-      return launch(parts::type<Rows>{}, d_in, d_out, num_items, 0);
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
+    using few = parts::rows<2, InputIteratorT, OutputIteratorT, T>;
+    using some = parts::rows<4, InputIteratorT, OutputIteratorT, T>;
+    using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    int num_multiprocessors;
+    if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
+    const std::size_t warps = std::size_t(num_multiprocessors) * (block_threads / parts::warp_threads);
+    const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
+      return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, in, out, scan_op,
+                                                               seed, count, ahead, num_multiprocessors, stream);
+    };
+    if (num_items <= warps * few::warp_items)
+      return parts::with_suiting_rows<few>(d_in, d_out, num_items, ~std::size_t{0}, launch);
+    if (num_items <= warps * some::warp_items)
+      return parts::with_suiting_rows<some>(d_in, d_out, num_items, ~std::size_t{0}, launch);
+    return parts::with_suiting_rows<many>(d_in, d_out, num_items, ~std::size_t{0}, launch);
   }
 
+ private:
   template <parts::scan_kind kind, class Rows, class ScanOpT>
   static cudaError_t launch_wave(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                  typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                                  ScanOpT scan_op, typename Rows::accumulator seed, std::size_t num_items, int ahead,
                                  int num_multiprocessors, cudaStream_t stream) {
+    using item = typename Rows::item;
     const auto kernel = one_wave_kernel<kind, block_threads, Rows, ScanOpT>;
     constexpr int num_warps = block_threads / parts::warp_threads;
     const std::size_t num_tiles = parts::ceil_div(num_items, num_warps * Rows::warp_items);
@@ -121,8 +116,7 @@ struct one_wave : parts::scan_calls<one_wave> {
         std::max(parts::ceil_div(tiles_of_a_row, num_rows), parts::at_most(tiles_of_a_row, num_multiprocessors + 1));
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<typename Rows::item>(num_mailboxes),
-                        region, error) ||
+    if (parts::answered_with_state<item>(d_temp_storage, temp_storage_bytes, num_mailboxes, region, error) ||
         num_items == 0)
       return error;
     int resident_blocks;
@@ -137,27 +131,8 @@ struct one_wave : parts::scan_calls<one_wave> {
     }
     return parts::launch_cooperatively(kernel, parts::at_most(num_tiles, most_blocks), block_threads, 0, stream, d_in,
                                        num_items, d_out, scan_op, seed, ahead, Rows::vectorised(d_in, d_out),
-                                       parts::behind_state<typename Rows::item>(region),
-                                       reinterpret_cast<parts::state*>(region));
+                                       parts::behind_state<item>(region), reinterpret_cast<parts::state*>(region));
   }
 };
-
-template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
-cudaError_t one_wave::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-  using few = parts::rows<2, InputIteratorT, OutputIteratorT, T>;
-  using some = parts::rows<4, InputIteratorT, OutputIteratorT, T>;
-  using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-  int num_multiprocessors;
-  if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
-  const std::size_t warps = std::size_t(num_multiprocessors) * (block_threads / parts::warp_threads);
-  const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
-    return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, in, out, scan_op, seed,
-                                                             count, ahead, num_multiprocessors, stream);
-  };
-  if (num_items <= warps * few::warp_items) return with_rows<few>(d_in, d_out, num_items, launch);
-  if (num_items <= warps * some::warp_items) return with_rows<some>(d_in, d_out, num_items, launch);
-  return with_rows<many>(d_in, d_out, num_items, launch);
-}
 
 }  // namespace rungs::RUNGS_ABI::scans

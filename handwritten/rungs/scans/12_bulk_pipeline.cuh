@@ -31,20 +31,15 @@ struct bulk_pipeline : parts::scan_calls<bulk_pipeline> {
 
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
+    using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
+      using pipeline = parts::pipeline<scan_warps, reduce_warps, typename decltype(rows)::named>;
+      return parts::launch_pipeline<kind, parts::schedule::drawn, pipeline>(d_temp_storage, temp_storage_bytes, in, out,
+                                                                            scan_op, seed, count, ahead, stream);
+    };
+    return parts::with_aligned_rows<true, any>(d_in, d_out, num_items, launch);
+  }
 };
-
-template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
-cudaError_t bulk_pipeline::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                                OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
-                                cudaStream_t stream) {
-  using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-  const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
-    using pipeline = parts::pipeline<scan_warps, reduce_warps, typename decltype(rows)::named>;
-    return parts::launch_pipeline<kind, parts::schedule::drawn, pipeline>(d_temp_storage, temp_storage_bytes, in, out,
-                                                                          scan_op, seed, count, ahead, stream);
-  };
-  return parts::with_aligned_rows<true, any>(d_in, d_out, num_items, launch);
-}
 
 }  // namespace rungs::RUNGS_ABI::scans

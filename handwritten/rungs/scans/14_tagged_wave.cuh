@@ -26,18 +26,14 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4
   using index = std::conditional_t<Rows::is_whole, unsigned, std::size_t>;  // whole vectors are few
   constexpr int num_warps = block_threads / parts::warp_threads, tile_items = num_warps * Rows::warp_items;
   __shared__ typename Rows::item warp_aggregates[num_warps];
-  __shared__ T block_prefix;
+  __shared__ T tile_prefix;
   const int warp = parts::warp_of_block(), lane = threadIdx.x % parts::warp_threads;
   if (threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
   const index first = index(blockIdx.x) * tile_items + warp * Rows::warp_items;
-  const bool lacks_some = Rows::may_lack_first && ahead > 0 && first == 0;  // the first items are not there
   Rows rows;
-  if (lacks_some)
-    rows.load_behind(d_in, ahead, num_items, scan_op);
-  else
-    rows.load_present(d_in, first, num_items, by_vectors, scan_op);
-  const auto aggregate = rows.aggregate(scan_op);
-  if (lane == 0) warp_aggregates[warp] = aggregate;
+  parts::load_from(rows, d_in, first, num_items, ahead, by_vectors, scan_op);
+  const auto of_warp = rows.aggregate(scan_op);
+  if (lane == 0) warp_aggregates[warp] = of_warp;
   __syncthreads();
   if (warp == 0) {
     parts::wait_until_cleared();
@@ -48,14 +44,11 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4
   const T warps_before = parts::before_warp<num_warps>(warp_aggregates, warp, scan_op);
   if (warp == 0) {
     const T prefix = scan_op(seed, parts::gather<4>(mailboxes, 0, blockIdx.x, tag, scan_op));
-    if (lane == 0) block_prefix = prefix;
+    if (lane == 0) tile_prefix = prefix;
   }
   __syncthreads();
-  rows.template finish<kind>(lanes, scan_op(block_prefix, warps_before), scan_op);
-  if (lacks_some)
-    rows.store_behind(d_out, ahead, num_items);
-  else
-    rows.store_present(d_out, first, num_items, by_vectors);
+  rows.template finish<kind>(lanes, scan_op(tile_prefix, warps_before), scan_op);
+  parts::store_from(rows, d_out, first, num_items, ahead, by_vectors);
 }
 
 struct tagged_wave : parts::scan_calls<tagged_wave> {
@@ -71,23 +64,6 @@ struct tagged_wave : parts::scan_calls<tagged_wave> {
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
-
- private:
-  // The rows that suit both ends best (parts/aligned_rows.cuh). The order of additions must not depend on where they
-  // begin, which only integers do not mind.
-  template <class Rows, class Launch>
-  static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
-                               std::size_t num_items, Launch launch) {
-    constexpr std::size_t most_items = 0xffffffff;
-    if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-      if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0 && num_items < most_items)
-        return launch(parts::type<parts::whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
-    }
-    if constexpr (std::is_integral_v<typename Rows::accumulator>)
-      return parts::with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
-    else
-      return launch(parts::type<Rows>{}, d_in, d_out, num_items, 0);
-  }
 };
 
 template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
@@ -106,21 +82,19 @@ cudaError_t tagged_wave::scan(void* d_temp_storage, std::size_t& temp_storage_by
       parts::ceil_div(parts::at_most(num_items, most_of_few) + parts::most_ahead, num_warps * few::warp_items);
   const std::size_t tiles_of_many = parts::ceil_div(num_items + parts::most_ahead, num_warps * many::warp_items);
   const std::size_t bytes = mailboxes::bytes(tiles_of_few > tiles_of_many ? tiles_of_few : tiles_of_many);
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error) || num_items == 0) return error;
   parts::opened_storage storage;
-  error = storage.open(region, bytes, stream);
-  if (error != cudaSuccess) return error;
+  cudaError_t error;
+  if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
   const auto launch = [&](auto rows_type, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
     using rows = typename decltype(rows_type)::named;
     return parts::launch_overlapped(tagged_wave_kernel<kind, block_threads, rows, ScanOpT>,
                                     parts::ceil_div(count, num_warps * rows::warp_items), block_threads, 0,
                                     storage.clears, stream, in, count, out, scan_op, seed, ahead,
-                                    rows::vectorised(in, out), mailboxes(region), storage.of_call);
+                                    rows::vectorised(in, out), mailboxes(storage.region), storage.of_call);
   };
-  if (num_items <= most_of_few) return with_rows<few>(d_in, d_out, num_items, launch);
-  return with_rows<many>(d_in, d_out, num_items, launch);
+  constexpr std::size_t most_whole = 0xffffffff;
+  if (num_items <= most_of_few) return parts::with_suiting_rows<few>(d_in, d_out, num_items, most_whole, launch);
+  return parts::with_suiting_rows<many>(d_in, d_out, num_items, most_whole, launch);
 }
 
 }  // namespace rungs::RUNGS_ABI::scans

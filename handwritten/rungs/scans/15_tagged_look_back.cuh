@@ -15,7 +15,6 @@ __global__ void __launch_bounds__(block_threads, 1)
                             typename Rows::output_iterator d_out, ScanOpT scan_op, typename Rows::accumulator seed,
                             bool by_vectors, parts::mailboxes<typename Rows::item> mailboxes, parts::tag tag) {
   using T = typename Rows::accumulator;
-  using parts::posted;
   constexpr int num_warps = block_threads / parts::warp_threads;
   __shared__ typename Rows::item warp_aggregates[num_warps];
   __shared__ T tile_prefix;
@@ -32,13 +31,13 @@ __global__ void __launch_bounds__(block_threads, 1)
     of_tile = parts::before_warp<num_warps>(warp_aggregates, num_warps, scan_op);
     if (lane == 0)
       mailboxes.post(tile, Rows::held(tile > 0 ? of_tile : scan_op(seed, of_tile)), tag,
-                     tile > 0 ? posted::aggregate : posted::prefix);
+                     tile > 0 ? parts::posted::aggregate : parts::posted::prefix);
   }
   const auto lanes = rows.scan_lanes(scan_op);
   const T warps_before = parts::before_warp<num_warps>(warp_aggregates, warp, scan_op);
   if (warp == 0) {
     const T prefix = tile > 0 ? prefix_before(mailboxes, tile, tag, scan_op) : seed;
-    if (lane == 0 && tile > 0) mailboxes.post(tile, Rows::held(scan_op(prefix, of_tile)), tag, posted::prefix);
+    if (lane == 0 && tile > 0) mailboxes.post(tile, Rows::held(scan_op(prefix, of_tile)), tag, parts::posted::prefix);
     if (lane == 0) tile_prefix = prefix;
   }
   __syncthreads();
@@ -71,15 +70,13 @@ cudaError_t tagged_look_back::scan(void* d_temp_storage, std::size_t& temp_stora
   using mailboxes = parts::mailboxes<typename rows::item>;
   const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
   const std::size_t bytes = mailboxes::bytes(num_tiles);
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error) || num_items == 0) return error;
   parts::opened_storage storage;
-  error = storage.open(region, bytes, stream);
-  if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(tagged_look_back_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads,
-                                  0, storage.clears, stream, d_in, num_items, d_out, scan_op, seed,
-                                  rows::vectorised(d_in, d_out), mailboxes(region), storage.of_call);
+  cudaError_t error;
+  if (storage.answers(d_temp_storage, temp_storage_bytes, bytes, num_items, stream, error)) return error;
+  const auto kernel = tagged_look_back_kernel<kind, block_threads, rows, ScanOpT>;
+  return parts::launch_overlapped(kernel, num_tiles, block_threads, 0, storage.clears, stream, d_in, num_items, d_out,
+                                  scan_op, seed, rows::vectorised(d_in, d_out), mailboxes(storage.region),
+                                  storage.of_call);
 }
 
 }  // namespace rungs::RUNGS_ABI::scans

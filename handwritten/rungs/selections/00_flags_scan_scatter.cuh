@@ -4,8 +4,7 @@
 // times as many words of flags and places, and what is chosen.
 #pragma once
 
-#include "rungs/contract.cuh"
-#include "rungs/scans/05_three_phases.cuh"
+#include "rungs/parts/selections_in_steps.cuh"
 
 namespace rungs::RUNGS_ABI::selections {
 
@@ -26,38 +25,20 @@ __global__ void __launch_bounds__(block_threads)
   if (i == num_items) *d_num_selected_out = d_places[i];
 }
 
-struct flags_scan_scatter {
+struct flags_scan_scatter : parts::selects_in_steps<flags_scan_scatter> {
   static constexpr auto idea = "a flag for every item, a scan of the flags, and a scatter";
-  static constexpr int block_threads = 256, items_per_thread = 1;
-  static constexpr bool deterministic = true;
-  static constexpr std::size_t max_items = 0xfffffffe;  // places are words of 32 bits
+  static constexpr int block_threads = 256, items_per_thread = 1, places_of_block = block_threads;
+  static constexpr std::size_t max_items = 0xfffffffe;
+  static constexpr std::size_t num_places(std::size_t num_items) { return num_items + 1; }
+  using place = unsigned;
 
-  // d_out[0 …] = those items of which select_op is true, in their order, and *d_num_selected_out how many they are.
-  // d_out has room for them, and overlaps no input. select_op may be called more than once for an item.
   template <class T, class SelectOp>
-  static cudaError_t select_if(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_out,
-                               long long* d_num_selected_out, std::size_t num_items, SelectOp select_op,
-                               cudaStream_t stream = nullptr) {
-    if (num_items > max_items) return cudaErrorInvalidValue;
-    const std::size_t num_flags = num_items + 1, flag_bytes = num_flags * sizeof(unsigned);
-    const auto scan = [=](void* d_scan_storage, std::size_t& scan_bytes, unsigned* d_flags) {
-      return scans::three_phases::exclusive_scan(d_scan_storage, scan_bytes, d_flags, d_flags, plus{}, 0u, num_flags,
-                                                 stream);
-    };
-    std::size_t scan_bytes = 0;
-    char* region;
-    cudaError_t error = scan(nullptr, scan_bytes, nullptr);
-    if (error != cudaSuccess ||
-        parts::answered(d_temp_storage, temp_storage_bytes, flag_bytes + scan_bytes, region, error))
-      return error;
-    const auto d_flags = reinterpret_cast<unsigned*>(region);
-    const std::size_t grid_blocks = parts::ceil_div(num_flags, block_threads);
-    error = parts::launch(flag_kernel<block_threads, T, SelectOp>, grid_blocks, block_threads, stream, d_in, num_items,
-                          d_flags, select_op);
-    if (error == cudaSuccess) error = scan(region + flag_bytes, scan_bytes, d_flags);
-    if (error != cudaSuccess) return error;
-    return parts::launch(scatter_kernel<block_threads, T, SelectOp>, grid_blocks, block_threads, stream, d_in,
-                         num_items, d_flags, d_out, d_num_selected_out, select_op);
+  static constexpr auto mark() {
+    return flag_kernel<block_threads, T, SelectOp>;
+  }
+  template <class T, class SelectOp>
+  static constexpr auto scatter() {
+    return scatter_kernel<block_threads, T, SelectOp>;
   }
 };
 

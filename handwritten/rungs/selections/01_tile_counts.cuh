@@ -4,8 +4,8 @@
 // counted in one instruction. The counts of warps meet in shared memory behind one barrier.
 #pragma once
 
-#include "rungs/contract.cuh"
-#include "rungs/scans/05_three_phases.cuh"
+#include "rungs/parts/selections_in_steps.cuh"
+#include "rungs/parts/warp.cuh"
 
 namespace rungs::RUNGS_ABI::selections {
 
@@ -36,35 +36,21 @@ __global__ void __launch_bounds__(block_threads)
   if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) *d_num_selected_out = d_places[blockIdx.x];
 }
 
-struct tile_counts {
+struct tile_counts : parts::selects_in_steps<tile_counts> {
   static constexpr auto idea = "a count for every tile, ballots inside it";
-  static constexpr int block_threads = 512, items_per_thread = 1;
-  static constexpr bool deterministic = true;
+  static constexpr int block_threads = 512, items_per_thread = 1, places_of_block = 1;
+  static constexpr std::size_t num_places(std::size_t num_items) {
+    return parts::ceil_div(num_items, block_threads) + 1;
+  }
+  using place = unsigned long long;
 
-  // As in 00_flags_scan_scatter.
   template <class T, class SelectOp>
-  static cudaError_t select_if(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_out,
-                               long long* d_num_selected_out, std::size_t num_items, SelectOp select_op,
-                               cudaStream_t stream = nullptr) {
-    const std::size_t num_counts = parts::ceil_div(num_items, block_threads) + 1;
-    const std::size_t count_bytes = num_counts * sizeof(unsigned long long);
-    const auto scan = [=](void* d_scan_storage, std::size_t& scan_bytes, unsigned long long* d_counts) {
-      return scans::three_phases::exclusive_scan(d_scan_storage, scan_bytes, d_counts, d_counts, plus{}, 0ull,
-                                                 num_counts, stream);
-    };
-    std::size_t scan_bytes = 0;
-    char* region;
-    cudaError_t error = scan(nullptr, scan_bytes, nullptr);
-    if (error != cudaSuccess ||
-        parts::answered(d_temp_storage, temp_storage_bytes, count_bytes + scan_bytes, region, error))
-      return error;
-    const auto d_counts = reinterpret_cast<unsigned long long*>(region);
-    error = parts::launch(count_kernel<block_threads, T, SelectOp>, num_counts, block_threads, stream, d_in, num_items,
-                          d_counts, select_op);
-    if (error == cudaSuccess) error = scan(region + count_bytes, scan_bytes, d_counts);
-    if (error != cudaSuccess) return error;
-    return parts::launch(scatter_tiles_kernel<block_threads, T, SelectOp>, num_counts, block_threads, stream, d_in,
-                         num_items, d_counts, d_out, d_num_selected_out, select_op);
+  static constexpr auto mark() {
+    return count_kernel<block_threads, T, SelectOp>;
+  }
+  template <class T, class SelectOp>
+  static constexpr auto scatter() {
+    return scatter_tiles_kernel<block_threads, T, SelectOp>;
   }
 };
 

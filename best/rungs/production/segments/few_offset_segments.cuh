@@ -5,8 +5,9 @@
 // segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
 // merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
 //
-// Segments of up to four chunks are cheaper for one block (chunks_at_once), which reduces them last. If there are no
-// more segments than blocks, and not too few of these, each block has that of its number.
+// A block that has all of a segment of up to four chunks reduces these at once (chunks_at_once), where that is cheaper.
+// It does so behind the chunks that it takes one by one, and before it merges what other blocks post. If there are no
+// more segments than blocks, and not too few of up to four chunks, each block has that of its number.
 #pragma once
 
 #include <cstddef>

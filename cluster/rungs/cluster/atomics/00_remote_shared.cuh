@@ -16,26 +16,26 @@
 namespace rungs::RUNGS_ABI::cluster::atomics {
 
 template <class Op, class T>
-__global__ void remote_shared_kernel(T* d_values, rungs::parts::updates work, Op op) {
+__global__ void remote_shared_kernel(T* d_values, parts::updates work, Op op) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ unsigned long long shared_words[];
   T* const values = reinterpret_cast<T*>(shared_words);
   T* const values_of_next = parts::of_rank(values, (parts::block_rank() + 1) % parts::num_blocks());
-  rungs::parts::set_all(values, work.num_addresses, rungs::parts::updates::start<Op, T>());
+  parts::set_all(values, work.num_addresses, parts::updates::start<Op, T>());
   parts::meet();
   const std::size_t thread = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::size_t num_threads = std::size_t(gridDim.x) * blockDim.x;
 #pragma unroll 4
   for (std::size_t i = thread; i < work.num_operations; i += num_threads) {
     const unsigned bits = work.bits_of(i);
-    rungs::parts::native_update(values_of_next + work.address_of(bits), work.value_of<Op, T>(i, bits), op);
+    parts::native_update(values_of_next + work.address_of(bits), work.value_of<Op, T>(i, bits), op);
   }
   parts::meet();
-  rungs::parts::send_all(values, work.num_addresses, d_values, op);
+  parts::send_all(values, work.num_addresses, d_values, op);
 #endif
 }
 
-struct remote_shared : rungs::parts::update_calls<remote_shared> {
+struct remote_shared : parts::update_calls<remote_shared> {
   static constexpr auto idea = "atomics in the shared memory of the next block of the cluster";
   static constexpr int block_threads = 1024, items_per_thread = 1;
   static constexpr int blocks_per_multiprocessor = 2, max_addresses = 4096;
@@ -44,20 +44,19 @@ struct remote_shared : rungs::parts::update_calls<remote_shared> {
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
   template <class Op, class T>
-  static constexpr bool takes = rungs::parts::has_native<Op, T> &&
+  static constexpr bool takes = parts::has_native<Op, T> &&
                                 (std::is_floating_point_v<T> || (std::is_integral_v<T> && sizeof(T) == 4));
 
   // Returns cudaErrorNotSupported where the device has no clusters.
   template <class Op, class T>
-  static cudaError_t send(T* d_values, const rungs::parts::updates& work, Op op, std::size_t grid_blocks,
+  static cudaError_t send(T* d_values, const parts::updates& work, Op op, std::size_t grid_blocks,
                           cudaStream_t stream) {
     const auto kernel = remote_shared_kernel<Op, T>;
     const parts::cluster_shape shape{cluster_blocks, block_threads, work.num_addresses * sizeof(T)};
     std::size_t most_clusters;
     if (const cudaError_t error = parts::resident_clusters(kernel, shape, most_clusters)) return error;
-    return parts::launch_clusters(
-        kernel, rungs::parts::at_most(rungs::parts::ceil_div(grid_blocks, cluster_blocks), most_clusters), shape,
-        stream, d_values, work, op);
+    return parts::launch_clusters(kernel, parts::at_most(parts::ceil_div(grid_blocks, cluster_blocks), most_clusters),
+                                  shape, stream, d_values, work, op);
   }
 };
 

@@ -10,8 +10,7 @@ namespace rungs::RUNGS_ABI::cluster::barriers {
 
 // All threads meet once more in the end: nobody leaves while its neighbour may read its words.
 template <class Word>
-__global__ void __launch_bounds__(256)
-    cluster_kernel(Word* d_words, unsigned num_phases, rungs::parts::phase_chain chain) {
+__global__ void __launch_bounds__(256) cluster_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
 #if __CUDA_ARCH__ >= 900
   __shared__ unsigned shown[2][256];
   const unsigned own = parts::block_rank() * blockDim.x + threadIdx.x;
@@ -43,7 +42,7 @@ __global__ void __launch_bounds__(256)
 #endif
 }
 
-struct cluster : rungs::parts::phase_calls<cluster> {
+struct cluster : parts::phase_calls<cluster> {
   static constexpr auto idea = "the barrier of a cluster, words in each other's shared memory";
   static constexpr int block_threads = 256, min_cc = 90;
   static constexpr contents temp_storage = contents::none;
@@ -54,7 +53,7 @@ struct cluster : rungs::parts::phase_calls<cluster> {
   }
 
   // cudaErrorNotSupported where the device has no clusters, or none of so many blocks.
-  static cudaError_t enqueue(char*, unsigned* d_words, unsigned num_phases, const rungs::parts::phase_chain& chain,
+  static cudaError_t enqueue(char*, unsigned* d_words, unsigned num_phases, const parts::phase_chain& chain,
                              cudaStream_t stream) {
     int cluster_blocks = static_cast<int>(chain.num_blocks);
     const cudaError_t error = parts::fit_cluster(cluster_kernel<unsigned>, chain.num_threads, cluster_blocks);

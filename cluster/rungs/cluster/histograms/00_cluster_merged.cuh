@@ -36,9 +36,9 @@ __global__ void __launch_bounds__(block_threads)
                           unsigned first_bin, unsigned num_counters) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ unsigned counters[];
-  rungs::parts::clear_counters(counters, num_counters);
+  parts::clear_counters(counters, num_counters);
   __syncthreads();
-  rungs::parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
+  parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
     const unsigned bin = present ? bins.bin_of(sample) : bins.num_bins;
     const unsigned counter = bin - first_bin;  // large where the bin is before the range
     if (counter < num_counters) atomicAdd(&counters[counter], 1u);
@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(block_threads)
 #endif
 }
 
-struct cluster_merged : rungs::parts::histogram_calls<cluster_merged> {
+struct cluster_merged : parts::histogram_calls<cluster_merged> {
   static constexpr auto idea = "bins private to a block, merged over the cluster before they go to memory";
-  static constexpr int block_threads = 1024, items_per_thread = rungs::parts::samples_per_thread;
+  static constexpr int block_threads = 1024, items_per_thread = parts::samples_per_thread;
   static constexpr int blocks_per_multiprocessor = 2;
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
@@ -60,27 +60,26 @@ struct cluster_merged : rungs::parts::histogram_calls<cluster_merged> {
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
     const auto kernel = cluster_merged_kernel<block_threads, SampleIteratorT, CounterT, Bins>;
-    const std::size_t num_tiles = rungs::parts::ceil_div(num_samples, block_threads * items_per_thread);
+    const std::size_t num_tiles = parts::ceil_div(num_samples, block_threads * items_per_thread);
     char* unused;
     std::size_t allowed_bytes, most_clusters;
     cudaError_t error;
-    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = rungs::parts::most_shared_bytes(allowed_bytes);
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = parts::most_shared_bytes(allowed_bytes);
     if (error != cudaSuccess) return error;
-    const std::size_t num_ranges = rungs::parts::ceil_div(bins.num_bins, allowed_bytes / sizeof(unsigned));
-    const std::size_t bins_of_range = rungs::parts::ceil_div(bins.num_bins, num_ranges);
+    const std::size_t num_ranges = parts::ceil_div(bins.num_bins, allowed_bytes / sizeof(unsigned));
+    const std::size_t bins_of_range = parts::ceil_div(bins.num_bins, num_ranges);
     parts::cluster_shape shape{0, block_threads, bins_of_range * sizeof(unsigned)};
     error = parts::choose_cluster<parts::any_size>(
-        kernel, block_threads, rungs::parts::at_most(num_tiles, parts::portable_cluster_blocks), shape.cluster_blocks);
+        kernel, block_threads, parts::at_most(num_tiles, parts::portable_cluster_blocks), shape.cluster_blocks);
     if (error == cudaSuccess) error = parts::resident_clusters(kernel, shape, most_clusters);
-    if (error == cudaSuccess) error = rungs::parts::clear(d_histogram, bins.num_bins, stream);
+    if (error == cudaSuccess) error = parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    const std::size_t num_clusters =
-        rungs::parts::at_most(rungs::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
+    const std::size_t num_clusters = parts::at_most(parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
     for (std::size_t first = 0; error == cudaSuccess && first < bins.num_bins; first += bins_of_range)
-      error = parts::launch_clusters(
-          kernel, num_clusters, shape, stream, d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(first),
-          static_cast<unsigned>(rungs::parts::at_most(bins_of_range, bins.num_bins - first)));
+      error = parts::launch_clusters(kernel, num_clusters, shape, stream, d_samples, num_samples, d_histogram, bins,
+                                     static_cast<unsigned>(first),
+                                     static_cast<unsigned>(parts::at_most(bins_of_range, bins.num_bins - first)));
     return error;
   }
 };

@@ -32,7 +32,7 @@ struct bin_places {
   }
   // In each block, for num_bins bins.
   __host__ __device__ unsigned num_counters(unsigned num_bins) const {
-    return static_cast<unsigned>(rungs::parts::ceil_div(num_bins, std::size_t(run_bins) << log2_blocks)) * run_bins;
+    return static_cast<unsigned>(parts::ceil_div(num_bins, std::size_t(run_bins) << log2_blocks)) * run_bins;
   }
 };
 
@@ -44,9 +44,9 @@ __global__ void __launch_bounds__(block_threads)
 #if __CUDA_ARCH__ >= 900
   extern __shared__ unsigned counters[];
   const unsigned rank = parts::block_rank(), num_counters = places.num_counters(num_bins);
-  rungs::parts::clear_counters(counters, num_counters);
+  parts::clear_counters(counters, num_counters);
   parts::meet();
-  rungs::parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
+  parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
     const unsigned found = present ? bins.bin_of(sample) : bins.num_bins;
     const unsigned bin = found - first_bin;  // large where the bin is before the range
     if (bin < num_bins) parts::count_remote(counters + places.counter_of(bin), places.rank_of(bin));
@@ -59,9 +59,9 @@ __global__ void __launch_bounds__(block_threads)
 #endif
 }
 
-struct distributed_bins : rungs::parts::histogram_calls<distributed_bins> {
+struct distributed_bins : parts::histogram_calls<distributed_bins> {
   static constexpr auto idea = "bins spread over the cluster's shared memory, counted by remote atomics";
-  static constexpr int block_threads = 1024, items_per_thread = rungs::parts::samples_per_thread;
+  static constexpr int block_threads = 1024, items_per_thread = parts::samples_per_thread;
   static constexpr int blocks_per_multiprocessor = 2;
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
@@ -75,8 +75,8 @@ struct distributed_bins : rungs::parts::histogram_calls<distributed_bins> {
     char* unused;
     std::size_t allowed_bytes, most_clusters;
     cudaError_t error;
-    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = rungs::parts::most_shared_bytes(allowed_bytes);
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = parts::most_shared_bytes(allowed_bytes);
     if (error != cudaSuccess) return error;
     // As few blocks as have room for all bins. Sixteen are asked for last, and eight again where they are refused.
     constexpr std::size_t run_bytes = bin_places::run_bins * sizeof(unsigned);
@@ -86,22 +86,21 @@ struct distributed_bins : rungs::parts::histogram_calls<distributed_bins> {
     parts::cluster_shape shape;
     std::size_t bins_of_range;
     for (;; --places.log2_blocks) {
-      const std::size_t num_ranges = rungs::parts::ceil_div(bins.num_bins, most_bins << places.log2_blocks);
-      bins_of_range = rungs::parts::ceil_div(bins.num_bins, num_ranges);
+      const std::size_t num_ranges = parts::ceil_div(bins.num_bins, most_bins << places.log2_blocks);
+      bins_of_range = parts::ceil_div(bins.num_bins, num_ranges);
       shape = {1 << places.log2_blocks, block_threads,
                places.num_counters(static_cast<unsigned>(bins_of_range)) * sizeof(unsigned)};
       error = parts::resident_clusters(kernel, shape, most_clusters);
       if (error != cudaErrorNotSupported || shape.cluster_blocks <= parts::portable_cluster_blocks) break;
     }
-    if (error == cudaSuccess) error = rungs::parts::clear(d_histogram, bins.num_bins, stream);
+    if (error == cudaSuccess) error = parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    const std::size_t num_tiles = rungs::parts::ceil_div(num_samples, block_threads * items_per_thread);
-    const std::size_t num_clusters =
-        rungs::parts::at_most(rungs::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
+    const std::size_t num_tiles = parts::ceil_div(num_samples, block_threads * items_per_thread);
+    const std::size_t num_clusters = parts::at_most(parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
     for (std::size_t first = 0; error == cudaSuccess && first < bins.num_bins; first += bins_of_range)
       error = parts::launch_clusters(
           kernel, num_clusters, shape, stream, d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(first),
-          static_cast<unsigned>(rungs::parts::at_most(bins_of_range, bins.num_bins - first)), places);
+          static_cast<unsigned>(parts::at_most(bins_of_range, bins.num_bins - first)), places);
     return error;
   }
 };

@@ -15,10 +15,10 @@ __global__ void __launch_bounds__(block_threads)
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char shared_memory[];
   unsigned* const counters = reinterpret_cast<unsigned*>(shared_memory);
-  rungs::parts::clear_counters(counters, given.num_bins);
+  parts::clear_counters(counters, given.num_bins);
   const auto bins = given.staged(shared_memory + edges_at);
   __syncthreads();
-  rungs::parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
+  parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
     const unsigned bin = present ? bins.bin_of(sample) : bins.num_bins;
     if (bin < bins.num_bins) atomicAdd(&counters[bin], 1u);
   });

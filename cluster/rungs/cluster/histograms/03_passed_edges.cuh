@@ -13,18 +13,17 @@ namespace rungs::RUNGS_ABI::cluster::histograms {
 
 // Brings all edges of `given` to `shared` in every block. All threads of the cluster call it, and may then read there.
 template <class SampleT, class LevelT>
-__device__ rungs::parts::range_bins<SampleT, LevelT> pass_edges(rungs::parts::range_bins<SampleT, LevelT> given,
-                                                                void* shared) {
+__device__ parts::range_bins<SampleT, LevelT> pass_edges(parts::range_bins<SampleT, LevelT> given, void* shared) {
   __shared__ parts::phase_barrier barrier;
   constexpr unsigned vector_levels = 16 / sizeof(LevelT);
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks(), num_levels = given.num_bins + 1;
   const unsigned num_vectors = (num_levels + vector_levels - 1) / vector_levels;  // the last may be ragged
   const unsigned first = num_vectors * rank / cluster_blocks, last = num_vectors * (rank + 1) / cluster_blocks;
   LevelT* const edges = static_cast<LevelT*>(shared);
-  if (threadIdx.x < rungs::parts::warp_threads) parts::expect(barrier, (num_vectors - (last - first)) * 16);
+  if (threadIdx.x < parts::warp_threads) parts::expect(barrier, (num_vectors - (last - first)) * 16);
   for (unsigned i = first * vector_levels + threadIdx.x; i < min(last * vector_levels, num_levels); i += blockDim.x)
     edges[i] = given.levels[i];
-  rungs::parts::order_bulk_after_stores();
+  parts::order_bulk_after_stores();
   parts::meet();
   if (threadIdx.x < cluster_blocks && threadIdx.x != rank && first < last)
     parts::bulk_pass(edges + first * vector_levels, (last - first) * 16, barrier, threadIdx.x);
@@ -34,7 +33,7 @@ __device__ rungs::parts::range_bins<SampleT, LevelT> pass_edges(rungs::parts::ra
 }
 // Even bins have none.
 template <class SampleT, class LevelT>
-__device__ rungs::parts::even_bins<SampleT, LevelT> pass_edges(rungs::parts::even_bins<SampleT, LevelT> given, void*) {
+__device__ parts::even_bins<SampleT, LevelT> pass_edges(parts::even_bins<SampleT, LevelT> given, void*) {
   __syncthreads();
   return given;
 }
@@ -46,9 +45,9 @@ __global__ void __launch_bounds__(block_threads)
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char shared_memory[];
   unsigned* const counters = reinterpret_cast<unsigned*>(shared_memory);
-  rungs::parts::clear_counters(counters, given.num_bins);
+  parts::clear_counters(counters, given.num_bins);
   const auto bins = pass_edges(given, shared_memory + edges_at);
-  rungs::parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
+  parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
     const unsigned bin = present ? bins.bin_of(sample) : bins.num_bins;
     if (bin < bins.num_bins) atomicAdd(&counters[bin], 1u);
   });

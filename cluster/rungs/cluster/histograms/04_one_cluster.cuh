@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(Rows::block_threads, parts::blocks_to_fit<Rows
   const auto inbox = reinterpret_cast<uint4*>(shared_memory + places.inbox_at);
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks(), num_bins = bins.num_bins;
   const unsigned slice_quads = places.slice_quads, slice_bins = 4 * slice_quads;
-  const rungs::parts::private_bins counters{reinterpret_cast<unsigned*>(shared_memory), num_bins, 1};
-  if (threadIdx.x < rungs::parts::warp_threads) parts::expect(barrier, cluster_blocks * slice_quads * sizeof(uint4));
+  const parts::private_bins counters{reinterpret_cast<unsigned*>(shared_memory), num_bins, 1};
+  if (threadIdx.x < parts::warp_threads) parts::expect(barrier, cluster_blocks * slice_quads * sizeof(uint4));
   parts::arrive_started();
   Rows::for_each(
       d_samples, num_samples, rank, cluster_blocks,
@@ -75,8 +75,7 @@ struct cluster_storage {
   std::size_t counter_bytes, num_quads;
 
   explicit cluster_storage(std::size_t num_bins)
-      : counter_bytes((rungs::parts::private_bins_bytes(num_bins, 1) + 15) / 16 * 16),
-        num_quads(rungs::parts::ceil_div(num_bins, 4)) {}
+      : counter_bytes(parts::private_bins_room(num_bins, 1)), num_quads(parts::ceil_div(num_bins, 4)) {}
   std::size_t most_bytes() const {
     constexpr std::size_t barrier_bytes = 16;
     return counter_bytes + (num_quads + parts::greatest_cluster_blocks) * sizeof(uint4) + barrier_bytes;
@@ -89,30 +88,20 @@ cudaError_t count_by_cluster(typename Rows::iterator d_samples, std::size_t num_
                              const Bins& bins, std::size_t most_bytes, cudaStream_t stream) {
   constexpr std::size_t least_bins_per_block = 512;  // more blocks than the samples ask for send less each
   const cluster_storage storage(bins.num_bins);
-  const std::size_t by_samples = rungs::parts::ceil_div(num_samples, Rows::row_samples);
-  const std::size_t by_bins = rungs::parts::ceil_div(bins.num_bins, least_bins_per_block);
+  const std::size_t by_samples = parts::ceil_div(num_samples, Rows::row_samples);
+  const std::size_t by_bins = parts::ceil_div(bins.num_bins, least_bins_per_block);
   const std::size_t wanted_blocks =
-      rungs::parts::at_most(by_samples > by_bins ? by_samples : by_bins, std::size_t(most_blocks));
+      parts::at_most(by_samples > by_bins ? by_samples : by_bins, std::size_t(most_blocks));
   const auto launch = [&](const auto& finder, std::size_t finder_bytes) {
     using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
     const auto kernel = one_cluster_kernel<Rows, CounterT, found>;
-    parts::cluster_shape shape{0, Rows::block_threads};
-    shape.balanced = most_blocks <= parts::blocks_on_one_multiprocessor;
+    parts::cluster_shape shape{0, Rows::block_threads, storage.most_bytes() + finder_bytes,
+                               most_blocks <= parts::blocks_on_one_multiprocessor};
     cudaError_t error =
         parts::choose_cluster<parts::any_size>(kernel, Rows::block_threads, wanted_blocks, shape.cluster_blocks);
-    if (error == cudaSuccess && shape.cluster_blocks > parts::portable_cluster_blocks &&
-        storage.most_bytes() + finder_bytes > rungs::parts::plain_shared_bytes) {
-      // A block fills a multiprocessor, and sixteen of those may not lie together.
-      std::size_t most_clusters;
-      shape.dynamic_bytes = storage.most_bytes() + finder_bytes;
-      error = parts::resident_clusters(kernel, shape, most_clusters);
-      if (error == cudaErrorNotSupported) {
-        shape.cluster_blocks = parts::portable_cluster_blocks;
-        error = cudaSuccess;
-      }
-    }
+    if (error == cudaSuccess) error = parts::fit_memory(kernel, shape);
     if (error != cudaSuccess) return error;
-    const std::size_t slice_quads = rungs::parts::ceil_div(storage.num_quads, shape.cluster_blocks);
+    const std::size_t slice_quads = parts::ceil_div(storage.num_quads, shape.cluster_blocks);
     const std::size_t finder_at = storage.counter_bytes + shape.cluster_blocks * slice_quads * sizeof(uint4);
     shape.dynamic_bytes = finder_at + finder_bytes;
     return parts::launch_clusters(
@@ -120,10 +109,10 @@ cudaError_t count_by_cluster(typename Rows::iterator d_samples, std::size_t num_
         slice_places{static_cast<unsigned>(slice_quads), static_cast<unsigned>(storage.counter_bytes),
                      static_cast<unsigned>(finder_at)});
   };
-  return rungs::parts::with_quick_finder(bins, most_bytes - storage.most_bytes(), launch);
+  return parts::with_quick_finder(bins, most_bytes - storage.most_bytes(), launch);
 }
 
-struct one_cluster : rungs::parts::histogram_calls<one_cluster> {
+struct one_cluster : parts::histogram_calls<one_cluster> {
   static constexpr auto idea = "one cluster, whose blocks send each other their counts of a slice of the bins";
   static constexpr int block_threads = 512, rows_in_flight = 2, items_per_thread = 4 * rows_in_flight;
   static constexpr bool deterministic = true;
@@ -134,24 +123,20 @@ struct one_cluster : rungs::parts::histogram_calls<one_cluster> {
   // Returns cudaErrorNotSupported where the device has no clusters.
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+    using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+    char* unused;
+    std::size_t allowed_bytes;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = parts::most_shared_bytes(allowed_bytes);
+    if (error != cudaSuccess) return error;
+    if (cluster_storage(bins.num_bins).most_bytes() > allowed_bytes)
+      return rungs::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                                                      d_histogram, bins, stream);
+    return count_by_cluster<rows, parts::greatest_cluster_blocks>(d_samples, num_samples, d_histogram, bins,
+                                                                  allowed_bytes, stream);
+  }
 };
-
-template <class Bins, class SampleIteratorT, class CounterT>
-cudaError_t one_cluster::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                               std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-  using rows = rungs::parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
-  char* unused;
-  std::size_t allowed_bytes;
-  cudaError_t error;
-  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  error = rungs::parts::most_shared_bytes(allowed_bytes);
-  if (error != cudaSuccess) return error;
-  if (cluster_storage(bins.num_bins).most_bytes() > allowed_bytes)
-    return rungs::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
-                                                    d_histogram, bins, stream);
-  return count_by_cluster<rows, parts::greatest_cluster_blocks>(d_samples, num_samples, d_histogram, bins,
-                                                                allowed_bytes, stream);
-}
 
 }  // namespace rungs::RUNGS_ABI::cluster::histograms

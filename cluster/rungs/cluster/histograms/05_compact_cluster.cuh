@@ -10,7 +10,7 @@
 
 namespace rungs::RUNGS_ABI::cluster::histograms {
 
-struct compact_cluster : rungs::parts::histogram_calls<compact_cluster> {
+struct compact_cluster : parts::histogram_calls<compact_cluster> {
   static constexpr auto idea = "one cluster that one multiprocessor can hold, so that it can be placed anywhere";
   static constexpr int block_threads = 128, rows_in_flight = 4, items_per_thread = 4 * rows_in_flight;
   static constexpr std::size_t own_bytes = 1088;  // of shared memory that each block takes besides
@@ -28,13 +28,13 @@ template <class Bins, class SampleIteratorT, class CounterT>
 cudaError_t compact_cluster::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                    std::size_t num_samples, CounterT* d_histogram, const Bins& bins,
                                    cudaStream_t stream) {
-  using rows = rungs::parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+  using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
   char* unused;
   std::size_t shared_bytes;
   cudaError_t error;
-  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  error = rungs::parts::require(min_cc);
-  if (error == cudaSuccess) error = rungs::parts::most_shared_bytes(shared_bytes);
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = parts::require(min_cc);
+  if (error == cudaSuccess) error = parts::most_shared_bytes(shared_bytes);
   if (error != cudaSuccess) return error;
   const std::size_t most_bytes = shared_bytes / parts::blocks_on_one_multiprocessor - own_bytes;
   if (cluster_storage(bins.num_bins).most_bytes() > most_bytes)

@@ -46,4 +46,17 @@ cudaError_t resident_clusters(void (*kernel)(Parameters...), const cluster_shape
   return error == cudaSuccess && most == 0 ? cudaErrorNotSupported : error;
 }
 
+// Sixteen blocks of much shared memory need a multiprocessor each, and the device may hold no such cluster. Then the
+// shape becomes one of eight.
+template <class... Parameters>
+cudaError_t fit_memory(void (*kernel)(Parameters...), cluster_shape& shape) {
+  if (shape.cluster_blocks <= portable_cluster_blocks || shape.dynamic_bytes <= rungs::parts::plain_shared_bytes)
+    return cudaSuccess;
+  std::size_t most_clusters;
+  const cudaError_t error = resident_clusters(kernel, shape, most_clusters);
+  if (error != cudaErrorNotSupported) return error;
+  shape.cluster_blocks = portable_cluster_blocks;
+  return cudaSuccess;
+}
+
 }  // namespace rungs::RUNGS_ABI::cluster::parts

@@ -5,6 +5,9 @@
 
 namespace rungs::RUNGS_ABI::cluster::parts {
 
+// Rungs of clusters find under parts:: what all rungs share, too.
+using namespace rungs::parts;
+
 // Where clusters can be placed, as tried on an H200 beside kernels that stay on multiprocessors and take all their
 // shared memory. By default the blocks of a cluster lie on different multiprocessors of one GPC, and a cluster of two
 // waits until a GPC has two that are free; with 32 of 132 free, spread over the chip, none was placed. Where the

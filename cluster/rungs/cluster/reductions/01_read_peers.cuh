@@ -21,13 +21,13 @@ __global__ void __launch_bounds__(Tile::block_threads)
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks(), lane = threadIdx.x;
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
-  value = rungs::parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) aggregate = value;
   parts::meet();
-  if (rank == 0 && threadIdx.x < rungs::parts::warp_threads) {
+  if (rank == 0 && threadIdx.x < parts::warp_threads) {
     if (lane > 0)
       value = lane < cluster_blocks ? *parts::of_rank(&aggregate, lane) : ReductionOpT::template identity<T>();
-    value = rungs::parts::warp_reduce(value, reduction_op);
+    value = parts::warp_reduce(value, reduction_op);
     if (lane == 0) *d_out = value;
   }
   parts::meet();

@@ -20,13 +20,13 @@ __global__ void __launch_bounds__(Tile::block_threads)
   parts::arrive_started();
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
-  value = rungs::parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   parts::wait();
   if (rank != 0 && threadIdx.x == 0) *parts::of_rank(inbox + rank, 0) = value;
   parts::meet();
-  if (rank != 0 || threadIdx.x >= rungs::parts::warp_threads) return;
+  if (rank != 0 || threadIdx.x >= parts::warp_threads) return;
   if (lane > 0) value = lane < cluster_blocks ? inbox[lane] : ReductionOpT::template identity<T>();
-  value = rungs::parts::warp_reduce(value, reduction_op);
+  value = parts::warp_reduce(value, reduction_op);
   if (lane == 0) *d_out = value;
 #endif
 }

@@ -19,17 +19,17 @@ __global__ void __launch_bounds__(Tile::block_threads)
   __shared__ T inbox[parts::greatest_cluster_blocks];
   __shared__ parts::phase_barrier barrier;
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks(), lane = threadIdx.x;
-  if (rank == 0 && threadIdx.x < rungs::parts::warp_threads) parts::expect(barrier, (cluster_blocks - 1) * sizeof(T));
+  if (rank == 0 && threadIdx.x < parts::warp_threads) parts::expect(barrier, (cluster_blocks - 1) * sizeof(T));
   parts::arrive_started();
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
-  value = rungs::parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   parts::wait();
   if (rank != 0 && threadIdx.x == 0) parts::store_remote(inbox + rank, barrier, 0, value);
-  if (rank != 0 || threadIdx.x >= rungs::parts::warp_threads) return;
+  if (rank != 0 || threadIdx.x >= parts::warp_threads) return;
   barrier.wait_for_cluster(0);
   if (lane > 0) value = lane < cluster_blocks ? inbox[lane] : ReductionOpT::template identity<T>();
-  value = rungs::parts::warp_reduce(value, reduction_op);
+  value = parts::warp_reduce(value, reduction_op);
   if (lane == 0) *d_out = value;
 #endif
 }

@@ -24,18 +24,18 @@ __global__ void __launch_bounds__(Tile::block_threads)
   __shared__ T inbox[parts::greatest_cluster_blocks];
   __shared__ parts::phase_barrier barrier;
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks(), lane = threadIdx.x;
-  if (rank == 0 && threadIdx.x < rungs::parts::warp_threads) parts::expect(barrier, (cluster_blocks - 1) * sizeof(T));
+  if (rank == 0 && threadIdx.x < parts::warp_threads) parts::expect(barrier, (cluster_blocks - 1) * sizeof(T));
   parts::arrive_started();
   T value = ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
-  value = rungs::parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   parts::wait();
   if (rank != 0 && threadIdx.x == 0) parts::store_remote(inbox + rank, barrier, 0, value);
-  if (rank != 0 || threadIdx.x >= rungs::parts::warp_threads) return;
+  if (rank != 0 || threadIdx.x >= parts::warp_threads) return;
   barrier.wait_for_cluster(0);
   if (lane > 0) value = lane < cluster_blocks ? inbox[lane] : ReductionOpT::template identity<T>();
-  value = rungs::parts::warp_reduce(value, reduction_op);
-  if (lane == 0) rungs::parts::atomic_combine(d_out, value, reduction_op);
+  value = parts::warp_reduce(value, reduction_op);
+  if (lane == 0) parts::atomic_combine(d_out, value, reduction_op);
 #endif
 }
 
@@ -52,24 +52,22 @@ struct atomic_per_cluster_of {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using any =
-        rungs::parts::tile_reader<block_threads, vectors_per_thread, rungs::parts::reading::aligned, InputIteratorT>;
-    const std::size_t num_tiles = rungs::parts::ceil_div(num_items, any::tile_items);
+    using any = parts::tile_reader<block_threads, vectors_per_thread, parts::reading::aligned, InputIteratorT>;
+    const std::size_t num_tiles = parts::ceil_div(num_items, any::tile_items);
     const auto kernel = atomic_per_cluster_kernel<any, T, ReductionOpT>;
     parts::cluster_shape shape{0, block_threads};
     std::size_t most_clusters;
     char* unused;
     cudaError_t error;
-    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     // Left to the queries, no more than what every part promises: sixteen leave more multiprocessors without a block.
     error = parts::choose_cluster<asked_blocks>(
-        kernel, block_threads, rungs::parts::at_most(num_tiles, parts::portable_cluster_blocks), shape.cluster_blocks);
+        kernel, block_threads, parts::at_most(num_tiles, parts::portable_cluster_blocks), shape.cluster_blocks);
     if (error == cudaSuccess) error = parts::resident_clusters(kernel, shape, most_clusters);
-    if (error == cudaSuccess) error = rungs::parts::initialise(d_out, init, stream);
+    if (error == cudaSuccess) error = parts::initialise(d_out, init, stream);
     if (error != cudaSuccess || num_items == 0) return error;
-    const std::size_t num_clusters =
-        rungs::parts::at_most(rungs::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
-    return rungs::parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+    const std::size_t num_clusters = parts::at_most(parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
+    return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch_clusters(atomic_per_cluster_kernel<typename decltype(tile)::named, T, ReductionOpT>,
                                     num_clusters, shape, stream, d_in, num_items, d_out, reduction_op);
     });

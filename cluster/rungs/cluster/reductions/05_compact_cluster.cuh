@@ -18,7 +18,7 @@ struct compact_cluster {
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
   static constexpr std::size_t summation_height(std::size_t num_items) {
-    return rungs::parts::ceil_div(num_items, many_block_threads * vectors_per_thread) + 64;
+    return parts::ceil_div(num_items, many_block_threads * vectors_per_thread) + 64;
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
@@ -33,8 +33,8 @@ cudaError_t compact_cluster::reduce(void* d_temp_storage, std::size_t& temp_stor
                                     cudaStream_t stream) {
   char* unused;
   cudaError_t error;
-  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  error = rungs::parts::require(min_cc);
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = parts::require(min_cc);
   if (error != cudaSuccess) return error;
   const auto launch = [&](auto reader) {
     using tile = typename decltype(reader)::named;
@@ -47,20 +47,20 @@ cudaError_t compact_cluster::reduce(void* d_temp_storage, std::size_t& temp_stor
     return parts::launch_clusters(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>, 1, shape, stream, d_in,
                                   num_items, d_out, reduction_op, init);
   };
-  using small = rungs::parts::one_tile_reader<block_threads, small_vectors_per_thread, InputIteratorT>;
-  if constexpr (rungs::parts::is_vectorisable<InputIteratorT>) {
+  using small = parts::one_tile_reader<block_threads, small_vectors_per_thread, InputIteratorT>;
+  if constexpr (parts::is_vectorisable<InputIteratorT>) {
     if (reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0)
-      return launch(rungs::parts::type<rungs::parts::tile_reader<many_block_threads, vectors_per_thread,
-                                                                 rungs::parts::reading::unaligned, InputIteratorT>>{});
+      return launch(
+          parts::type<
+              parts::tile_reader<many_block_threads, vectors_per_thread, parts::reading::unaligned, InputIteratorT>>{});
   }
   if (num_items <= std::size_t(parts::blocks_on_one_multiprocessor) * small::tile_items)
-    return launch(rungs::parts::type<small>{});
-  using one_tile = rungs::parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
-  using tiles =
-      rungs::parts::tile_reader<many_block_threads, vectors_per_thread, rungs::parts::reading::aligned, InputIteratorT>;
+    return launch(parts::type<small>{});
+  using one_tile = parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+  using tiles = parts::tile_reader<many_block_threads, vectors_per_thread, parts::reading::aligned, InputIteratorT>;
   if (num_items <= std::size_t(parts::blocks_on_one_multiprocessor) * one_tile::tile_items)
-    return launch(rungs::parts::type<one_tile>{});
-  return launch(rungs::parts::type<tiles>{});
+    return launch(parts::type<one_tile>{});
+  return launch(parts::type<tiles>{});
 }
 
 }  // namespace rungs::RUNGS_ABI::cluster::reductions

@@ -8,26 +8,26 @@
 
 namespace rungs::RUNGS_ABI::cluster::scans {
 
-struct compact_cluster : rungs::parts::scan_calls<compact_cluster> {
+struct compact_cluster : parts::scan_calls<compact_cluster> {
   static constexpr auto idea = "one cluster that one multiprocessor can hold, so that it can be placed anywhere";
   static constexpr int block_threads = 128, num_rows = 4, items_per_thread = 4 * num_rows;
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
   static constexpr std::size_t summation_height(std::size_t num_items) {
-    return rungs::parts::ceil_div(num_items, block_threads * num_rows) + 64;
+    return parts::ceil_div(num_items, block_threads * num_rows) + 64;
   }
 
-  template <rungs::parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+  template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
 
  private:
-  template <rungs::parts::scan_kind kind, class Rows, class ScanOpT>
+  template <parts::scan_kind kind, class Rows, class ScanOpT>
   static cudaError_t launch_cluster(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                                     ScanOpT scan_op, typename Rows::accumulator seed, std::size_t num_items,
                                     cudaStream_t stream) {
-    constexpr std::size_t tile_items = block_threads / rungs::parts::warp_threads * Rows::warp_items;
+    constexpr std::size_t tile_items = block_threads / parts::warp_threads * Rows::warp_items;
     constexpr int most_blocks = parts::blocks_on_one_multiprocessor;
     if constexpr (Rows::is_whole) {
       if (num_items > most_blocks * tile_items)
@@ -42,17 +42,17 @@ struct compact_cluster : rungs::parts::scan_calls<compact_cluster> {
   }
 };
 
-template <rungs::parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
 cudaError_t compact_cluster::scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                   OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
                                   cudaStream_t stream) {
-  using any = rungs::parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+  using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
   char* unused;
   cudaError_t error;
-  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
-  error = rungs::parts::require(min_cc);
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
+  error = parts::require(min_cc);
   if (error != cudaSuccess) return error;
-  return rungs::parts::with_rows<any>(d_in, d_out, num_items, [&](auto rows) {
+  return parts::with_rows<any>(d_in, d_out, num_items, [&](auto rows) {
     return launch_cluster<kind, typename decltype(rows)::named>(d_in, d_out, scan_op, seed, num_items, stream);
   });
 }

@@ -11,7 +11,7 @@
 
 namespace rungs::RUNGS_ABI::cluster::top_k {
 
-using rungs::parts::candidate, rungs::parts::top_k_rows;
+using parts::candidate, parts::top_k_rows;
 
 // All threads of the cluster: the counts of all its blocks instead of the block's own.
 template <int block_threads>
@@ -47,11 +47,11 @@ __global__ void __launch_bounds__(block_threads) merged_digits_kernel(top_k_rows
     if (of >= bound) first->chosen[atomicAdd(&first->num_chosen, 1u)] = of;
   });
   parts::meet();
-  if (rank == 0) rungs::parts::write_sorted<block_threads>(shared.chosen, row);
+  if (rank == 0) parts::write_sorted<block_threads>(shared.chosen, row);
 #endif
 }
 
-struct merged_digits : rungs::parts::top_k_calls<merged_digits> {
+struct merged_digits : parts::top_k_calls<merged_digits> {
   static constexpr auto idea = "a cluster a row, the digits' counts merged over distributed shared memory";
   static constexpr int block_threads = 512, items_per_thread = 8, min_cc = 90;
   static constexpr std::size_t max_k = rungs::top_k::most_chosen, max_columns = std::size_t{1} << 26;
@@ -63,10 +63,10 @@ struct merged_digits : rungs::parts::top_k_calls<merged_digits> {
     const auto kernel = merged_digits_kernel<block_threads, T>;
     int cluster_blocks;
     const cudaError_t error = parts::choose_cluster<parts::any_size>(
-        kernel, block_threads, rungs::parts::ceil_div(rows.num_columns, block_items), cluster_blocks);
+        kernel, block_threads, parts::ceil_div(rows.num_columns, block_items), cluster_blocks);
     if (error != cudaSuccess) return error;
     return parts::launch_clusters(kernel, num_rows, {cluster_blocks, block_threads}, stream, rows,
-                                  static_cast<unsigned>(rungs::parts::ceil_div(rows.num_columns, cluster_blocks)));
+                                  static_cast<unsigned>(parts::ceil_div(rows.num_columns, cluster_blocks)));
   }
 };
 
