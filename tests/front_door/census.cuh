@@ -18,6 +18,7 @@
 #include <cuda/std/functional>
 #include <cuda/std/limits>
 #include <cuda/std/tuple>
+#include <cuda/std/utility>
 
 #include <cstddef>
 #include <cstdint>
@@ -325,6 +326,13 @@ std::vector<outcome> CENSUS(std::size_t num_items) {
         storage..., transformed(key_and_distance{d_floats.read(), columns}), d_pairs.get(), num_rows + 1, row_begins,
         transformed(begin_of_group{columns, num_rows * columns}) + 1, nearer{}, nearer::pair{-1, 1e30f});
   });
+  on.run("Reduce of pairs, the greatest", d_pairs, [&](auto&... storage) {
+    return device::DeviceReduce::Reduce(storage..., transformed(key_and_distance{d_floats.read(), n + 1}),
+                                        d_pairs.get(), n, device::ArgMax{}, nearer::pair(-1, -1e30f));
+  });
+  on.run("Sum that is discarded", d_few, [&](auto&... storage) {
+    return device::DeviceReduce::Sum(storage..., d_floats.read(), thrust::make_discard_iterator(), n);
+  });
   on.run("Sum of a strided column", d_few, [&](auto&... storage) {
     return device::DeviceReduce::Sum(storage..., column_of_matrix, d_few.get(), num_rows);
   });
@@ -379,6 +387,11 @@ std::vector<outcome> CENSUS(std::size_t num_items) {
                                     cuda::make_zip_iterator(d_out.get() + 1, d_out.get() + n + 1), d_out.get(), n,
                                     second_is_there{column});
   });
+  const device_array<cuda::std::pair<int, float>> d_places(num_items + 1);
+  if (num_rows > 0)
+    on.run("ArgMin of each row, as pairs of libcu++", d_places, [&](auto&... storage) {
+      return device::DeviceSegmentedReduce::ArgMin(storage..., d_floats.read(), d_places.get(), num_rows, columns);
+    });
 #endif
   return on.outcomes;
 }

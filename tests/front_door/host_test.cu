@@ -66,6 +66,11 @@ struct exclusive_or {
   __host__ __device__ long long operator()(long long a, long long b) const { return a ^ b; }
 };
 
+struct first_and_second {  // as cuda::std::pair
+  int first;
+  float second;
+};
+
 unsigned* const d_histograms[3] = {far_away<unsigned>(3), far_away<unsigned>(4), far_away<unsigned>(5)};
 const int* const d_levels[3] = {far_away<const int>(6), far_away<const int>(7), far_away<const int>(8)};
 
@@ -114,6 +119,10 @@ std::vector<path> all_paths() {
   append("ArgMax of segments of 10", [](std::size_t n, auto&... storage) {
     return DeviceSegmentedReduce::ArgMax(storage..., far_away<const float>(1), far_away<KeyValuePair<int, float>>(2),
                                          n / 10, 10, first);
+  });
+  append("ArgMin of segments of 10, as first and second", [](std::size_t n, auto&... storage) {
+    return DeviceSegmentedReduce::ArgMin(storage..., far_away<const float>(1), far_away<first_and_second>(2), n / 10,
+                                         10, first);
   });
   append("Sum of segments between offsets", [](std::size_t n, auto&... storage) {
     return DeviceSegmentedReduce::Sum(storage..., far_away<const float>(1), far_away<float>(2), n / 100,

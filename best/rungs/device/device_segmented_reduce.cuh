@@ -96,7 +96,7 @@ struct indexed_items {
   __device__ iterator of_segment(long long begin) const { return {d_in + static_cast<std::ptrdiff_t>(begin)}; }
 };
 
-// Writes the index as key and the item; of no items, key 1 and the extremum of nothing, as CUB does.
+// Writes the index and the item as a pair; of no items, key 1 and the extremum of nothing, as CUB does.
 template <class OutputIteratorT, class Pair, class T>
 struct write_extremum {
   OutputIteratorT d_out;
@@ -104,8 +104,7 @@ struct write_extremum {
   __device__ void operator()(std::size_t segment, const indexed<T>& found, bool has_items) const {
     OutputIteratorT writable = d_out;
     Pair pair{};
-    pair.key = has_items ? static_cast<decltype(pair.key)>(found.index) : 1;
-    pair.value = has_items ? found.value : of_nothing;
+    set_pair(pair, has_items ? found.index : 1, has_items ? found.value : of_nothing);
     writable[static_cast<std::ptrdiff_t>(segment)] = pair;
   }
 };

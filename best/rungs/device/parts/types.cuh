@@ -107,9 +107,11 @@ using accumulator_of = typename std::conditional_t<std::is_void_v<typename Known
                                                    decltype(type_of_result<typename Known::type, InitT, ItemT>()),
                                                    type_is<typename Known::accumulator>>::type;
 
-// What an output iterator takes: items of type T where it does not say.
+// What an output iterator takes: items of type T where it does not say, or says that it takes whatever comes, as
+// iterators that discard do.
+struct whatever {};
 template <class OutputIteratorT, class T, class Value = typename std::iterator_traits<OutputIteratorT>::value_type>
-using value_or = std::conditional_t<std::is_void_v<Value>, T, Value>;
+using value_or = std::conditional_t<std::is_void_v<Value> || std::is_convertible_v<whatever, Value>, T, Value>;
 
 // The limits of a type that std::numeric_limits does not know: the infinities of halves, or what
 // cuda::std::numeric_limits says, where <rungs/device/cuda_std_operators.cuh> is included.
