@@ -174,6 +174,10 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
 }
 #endif
 
+struct no_number {
+  float x;
+};
+
 cudaError_t wrong() {
 #if WRONG == 1
   return DeviceReduce::Sum(d_in, d_out, 10, 3.5);
@@ -200,6 +204,14 @@ cudaError_t wrong() {
   const int* const d_offsets = nullptr;
   return DeviceSegmentedScan::InclusiveSegmentedScan(d_in, d_out, d_offsets, d_offsets, d_offsets, 10, own_sum{},
                                                      gpu_to_gpu{});
+#elif WRONG == 11
+  no_number* const d_items = nullptr;
+  return DeviceReduce::Sum(d_items, d_items, 10);
+#elif WRONG == 12
+  no_number* const d_items = nullptr;
+  return DeviceReduce::Min(d_items, d_items, 10);
+#elif WRONG == 13
+  return DeviceSegmentedReduce::ArgMin(d_in, d_out, 10, 10);
 #endif
   return cudaSuccess;
 }

@@ -90,6 +90,8 @@ inline constexpr bool can_be_added<InitT, ItemT, std::void_t<decltype(std::declv
 template <class Op, class InitT, class ItemT>
 constexpr auto type_of_result() {
   constexpr bool is_order = std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
+  static_assert(!std::is_same_v<Op, plus> || !std::is_same_v<InitT, ItemT> || can_be_added<InitT, ItemT>,
+                "a sum needs an operator+ of its items; Reduce and the scans also take an operator of your own");
   if constexpr (std::is_same_v<Op, plus> && can_be_added<InitT, ItemT>)
     return type_is<std::decay_t<decltype(std::declval<InitT>() + std::declval<ItemT>())>>{};
   else if constexpr (is_order && std::is_arithmetic_v<InitT> && std::is_arithmetic_v<ItemT>)
@@ -118,7 +120,8 @@ using value_or = std::conditional_t<std::is_void_v<Value> || std::is_convertible
 template <class T, class = void>
 struct other_limits {
   static_assert(std::is_constructible_v<T, float>,
-                "the limits of this type are asked of cuda::std: include <rungs/device/cuda_std_operators.cuh>");
+                "Min, Max, ArgMin and ArgMax need std::numeric_limits of the items, or cuda::std::numeric_limits and "
+                "<rungs/device/cuda_std_operators.cuh>; Reduce takes an operator and an initial value of your own");
   static constexpr T highest() { return T(std::numeric_limits<float>::infinity()); }
   static constexpr T lowest() { return T(-std::numeric_limits<float>::infinity()); }
 };
