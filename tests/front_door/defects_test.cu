@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -161,6 +162,48 @@ TYPED_TEST(ItemsOfAByte, AreAddedAndCompared) {
     expect_in_both_forms("scan of maxima" + size, most, d_out, [&](auto&... storage) {
       return DeviceScan::InclusiveScanInit(storage..., d_in.read(), d_out.get(), maximum{}, -5, n, stream);
     });
+  }
+}
+
+// ---- sums that saturate
+
+struct saturating {
+  template <class T>
+  __host__ __device__ T operator()(T a, T b) const {
+    const int sum = a + b, most = std::numeric_limits<T>::max();
+    return static_cast<T>(sum > most ? most : sum);
+  }
+};
+
+template <class Item>
+class SumsThatSaturate : public Defects {};
+using narrow_items = ::testing::Types<unsigned char, signed char, unsigned short, short>;
+TYPED_TEST_SUITE(SumsThatSaturate, narrow_items);
+
+// A compiler that knows the bounds of the sums kept some of them in half a register, and added the other half, too.
+TYPED_TEST(SumsThatSaturate, AreThoseOfTheItems) {
+  using item = TypeParam;
+  constexpr item init = 3;
+  for (const std::size_t n : {1'000, 40'001, 262'143, 1'000'000, 5'000'011}) {
+    for (const std::size_t apart : {2, 9, 4'000}) {  // some sums saturate at once, some hardly
+      std::vector<item> host(n), inclusive(n), exclusive(n);
+      for (std::size_t i = 0; i < n; ++i) host[i] = i * 7919 % apart == 0;
+      std::inclusive_scan(host.begin(), host.end(), inclusive.begin(), saturating{});
+      std::exclusive_scan(host.begin(), host.end(), exclusive.begin(), init, saturating{});
+      const item total = saturating{}(exclusive.back(), host.back());
+      const device_array<item> d_in(host), d_out(n);
+      const std::string size = ", n = " + std::to_string(n);
+      const cudaStream_t stream = this->stream_;
+      expect_in_both_forms("Reduce" + size, std::vector<item>{total}, d_out, [&](auto&... storage) {
+        return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, saturating{}, init, stream);
+      });
+      expect_in_both_forms("InclusiveScan" + size, inclusive, d_out, [&](auto&... storage) {
+        return DeviceScan::InclusiveScan(storage..., d_in.read(), d_out.get(), saturating{}, n, stream);
+      });
+      expect_in_both_forms("ExclusiveScan" + size, exclusive, d_out, [&](auto&... storage) {
+        return DeviceScan::ExclusiveScan(storage..., d_in.read(), d_out.get(), saturating{}, init, n, stream);
+      });
+    }
   }
 }
 

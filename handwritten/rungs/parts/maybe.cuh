@@ -3,6 +3,8 @@
 // What is known to be there is a plain value, and costs what it costs with any operator.
 #pragma once
 
+#include <type_traits>
+
 #include "rungs/operators.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
@@ -19,6 +21,19 @@ struct maybe {
   __host__ __device__ maybe(const T& value, bool present) : value(value), present(present) {}
 };
 
+// The same value, of which the compiler knows nothing. Where it knows that the result of an operator lies below 2^8 or
+// 2^16, as in a sum that saturates, ptxas 13.0 may keep that in half a register, and then add all of the register.
+template <class T>
+__device__ T of_unknown_range(T value) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(unsigned)) {
+    auto bits = static_cast<unsigned>(value);
+    asm("" : "+r"(bits));
+    return static_cast<T>(bits);
+  } else {
+    return value;
+  }
+}
+
 template <class ReductionOpT>
 struct lifted {
   ReductionOpT reduction_op;
@@ -31,15 +46,15 @@ struct lifted {
   __device__ maybe<T> operator()(const maybe<T>& a, const maybe<T>& b) const {
     if (!a.present) return b;
     if (!b.present) return a;
-    return maybe<T>(static_cast<T>(reduction_op(a.value, b.value)), true);
+    return maybe<T>(of_unknown_range(static_cast<T>(reduction_op(a.value, b.value))), true);
   }
   template <class T>
   __device__ T operator()(const maybe<T>& a, const T& b) const {
-    return a.present ? static_cast<T>(reduction_op(a.value, b)) : b;
+    return a.present ? of_unknown_range(static_cast<T>(reduction_op(a.value, b))) : b;
   }
   template <class T>
   __device__ T operator()(const T& a, const T& b) const {
-    return static_cast<T>(reduction_op(a, b));
+    return of_unknown_range(static_cast<T>(reduction_op(a, b)));
   }
 };
 
