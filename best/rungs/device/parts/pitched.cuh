@@ -51,8 +51,6 @@ template <class SampleIteratorT>
 struct pitched_vectors : pitched<SampleIteratorT> {
   unsigned long long num_rows, row_vectors;
   parts::even_scale<unsigned long long> row_of_vector;
-
-  std::size_t num_vectors() const { return num_rows * row_vectors; }
 };
 
 // Vectors are aligned as their items' sizes are.
@@ -65,14 +63,16 @@ inline constexpr bool is_read_by_vectors = parts::is_vectorisable<SampleIterator
 template <class SampleIteratorT>
 inline constexpr bool is_read_by_vectors<pitched_vectors<SampleIteratorT>> = true;
 
-// How many samples take as long to read: of rows, as many as their vectors hold.
+// How many samples take as long to read: of rows, as many as their vectors hold at most. It does not depend on the
+// address, which a call that asks for the size of the storage need not know.
 template <class SampleIteratorT>
 std::size_t samples_to_read(const SampleIteratorT&, std::size_t num_samples) {
   return num_samples;
 }
 template <class SampleIteratorT>
 std::size_t samples_to_read(const pitched_vectors<SampleIteratorT>& samples, std::size_t) {
-  return samples.num_vectors() * (16 / sizeof(parts::item_of<SampleIteratorT>));
+  constexpr std::size_t sample_bytes = sizeof(parts::item_of<SampleIteratorT>);
+  return samples.num_rows * parts::ceil_div(15 + samples.row_samples * sample_bytes, 16) * (16 / sample_bytes);
 }
 
 // The samples of a pixel, whose first is sample i.
@@ -101,6 +101,9 @@ struct one_row {
 };
 
 struct rows_apart {
+  // Shorter rows are faster sample by sample: most of a vector is not theirs.
+  static constexpr std::size_t least_bytes_of_vectors = 32;
+
   std::size_t num_row_pixels, num_rows, row_stride_bytes;
 
   // With d_samples itself where the rows follow each other closely.
@@ -115,6 +118,7 @@ struct rows_apart {
     const auto rows = static_cast<unsigned>(num_rows);
     const pitched<SampleIteratorT> samples{d_samples, row_samples, row_stride, scale::of(rows, num_samples)};
     if constexpr (has_vectors<SampleIteratorT>) {
+      if (row_samples * sample_bytes < least_bytes_of_vectors) return call(samples, num_samples);
       // Rows begin a multiple of this behind an address that is aligned to 16.
       const std::size_t stride_bytes = row_stride * sample_bytes;
       const std::size_t step = stride_bytes % 16 == 0 ? 16 : stride_bytes & (0 - stride_bytes);
@@ -123,9 +127,8 @@ struct rows_apart {
       return call(
           pitched_vectors<SampleIteratorT>{{samples}, num_rows, row_vectors, scale::of(rows, num_rows * row_vectors)},
           num_samples);
-    } else {
-      return call(samples, num_samples);
     }
+    return call(samples, num_samples);
   }
 };
 
