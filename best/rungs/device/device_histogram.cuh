@@ -15,7 +15,8 @@
 // d_histogram  num_levels - 1 counters, set and not added to, of a type that atomicAdd takes. Of several channels an
 //              array of pointers (plain, std::array or cuda::std::array), and so with num_levels and the levels.
 // rows         where a call takes num_rows, row r begins row_stride_bytes * r bytes behind d_samples; that is rounded
-//              down to whole samples. Up to 2^32 - 1 rows.
+//              down to whole samples. Up to 2^32 - 1 rows. Of what lies between two rows, bytes that share an aligned
+//              vector of 16 with a sample may be read; they are not counted, and nothing outside all rows is read.
 //
 // Bin i holds the samples from its lower level to below its upper one; what is in no bin, or is NaN, is not counted.
 // Integers are binned exactly. Floats are binned by (sample - lower) * (bins / (upper - lower)) in the levels' type: a

@@ -8,6 +8,7 @@
 #include "rungs/device/parts/channels.cuh"
 #include "rungs/device/parts/choice.cuh"
 #include "rungs/device/parts/dispatch.cuh"
+#include "rungs/device/parts/pitched.cuh"
 #include "rungs/histograms/10_one_block.cuh"
 #include "rungs/histograms/11_overlapped_clear.cuh"
 #include "rungs/histograms/12_lane_private.cuh"
@@ -32,6 +33,9 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
     using choice = chooser<SampleIteratorT, Bins::has_edges>;
     using tuning::histogram_rung;
     histogram_rung rung{};
+    // Many bins may be counted by a kernel that takes sample by sample.
+    constexpr unsigned most_bins_of_vectors = 8192;
+    if (bins.num_bins <= most_bins_of_vectors) num_samples = device::samples_to_read(d_samples, num_samples);
     if (const cudaError_t error = choice::ask(bins.num_bins, num_samples, rung)) return error;
     return device::call_chosen<choice, device::storage_is::callers>(
         rung, d_temp_storage, temp_storage_bytes,
@@ -51,12 +55,13 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
   template <int num_channels, class SampleIteratorT, class Channels>
   static cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                   std::size_t num_pixels, const Channels& channels, cudaStream_t stream) {
-    constexpr bool is_for_bytes = parts::is_vectorisable<SampleIteratorT> &&
+    constexpr bool is_for_bytes = device::is_read_by_vectors<SampleIteratorT> &&
                                   parts::is_byte<parts::item_of<SampleIteratorT>> &&
                                   (num_channels == 2 || num_channels == 4);
     if constexpr (is_for_bytes)
-      return lane_private::count_pixels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels,
-                                                      channels, stream);
+      return lane_private::count_pixels<num_channels>(
+          d_temp_storage, temp_storage_bytes, d_samples,
+          device::samples_to_read(d_samples, num_pixels * num_channels) / num_channels, channels, stream);
     else
       return device::count_pixels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
                                                 stream);
@@ -81,7 +86,7 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
   // Samples that are read by vectors were measured; all others take the rows of compute capability 0.
   template <class SampleIteratorT, bool has_edges>
   struct chooser {
-    static constexpr bool is_measured = parts::is_vectorisable<SampleIteratorT>;
+    static constexpr bool is_measured = device::is_read_by_vectors<SampleIteratorT>;
     static constexpr int greatest_cc = is_measured ? device::greatest_cc : 0;
     static constexpr std::size_t sample_bytes = sizeof(parts::item_of<SampleIteratorT>);
 
