@@ -47,8 +47,9 @@ struct whole_vectors : Rows {
 // which would take registers.
 template <class Rows>
 struct aligned_vectors : Rows {
+  static constexpr std::size_t bytes_of_lane = Rows::lane_items * sizeof(typename Rows::input);
   static constexpr bool may_lack_first =
-      Rows::pads_with_identity || Rows::lane_items * sizeof(typename Rows::input) == 16;
+      sizeof(typename Rows::input) < 16 && (Rows::pads_with_identity || bytes_of_lane == 16);
 
   template <class ScanOpT>
   __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,

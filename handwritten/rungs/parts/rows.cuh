@@ -41,6 +41,21 @@ struct written<Item*, T, void> {
   using item = Item;
 };
 
+// What rows hold where T is accumulated: items of T, or of what a maybe is made of.
+template <class InputIteratorT, class OutputIteratorT, class T>
+using item_of_rows =
+    std::conditional_t<std::is_same_v<item_of<InputIteratorT>, T> ||
+                           std::is_same_v<typename written<OutputIteratorT, typename type_under<T>::named>::item, T>,
+                       T, typename type_under<T>::named>;
+
+// Of a lane's items in its first row the first ones that are left out, not all. With an identity they are replaced.
+template <bool pads_with_identity>
+struct left_out {};
+template <>
+struct left_out<false> {
+  int absent = 0;
+};
+
 constexpr std::size_t greatest_of(std::size_t a, std::size_t b, std::size_t c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
@@ -54,7 +69,7 @@ constexpr std::size_t greatest_of(std::size_t a, std::size_t b, std::size_t c) {
 // as that one again, and nobody asks for what comes of it. Only what precedes a row can be absent, and from the second
 // row on the compiler knows that it is not. (Inputs and outputs that are maybes themselves are held as such.)
 template <int rows_of_four, class InputIteratorT, class OutputIteratorT, class T>
-struct rows {
+struct rows : left_out<std::is_same_v<item_of_rows<InputIteratorT, OutputIteratorT, T>, T>> {
   using input_iterator = InputIteratorT;
   using output_iterator = OutputIteratorT;
   using accumulator = T;
@@ -62,8 +77,7 @@ struct rows {
   using general = rows;
   static constexpr bool is_whole = false, may_lack_first = false;
   using output = typename written<OutputIteratorT, typename type_under<T>::named>::item;
-  using item =
-      std::conditional_t<std::is_same_v<input, T> || std::is_same_v<output, T>, T, typename type_under<T>::named>;
+  using item = item_of_rows<InputIteratorT, OutputIteratorT, T>;
   static constexpr bool pads_with_identity = std::is_same_v<item, T>;
   static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(item));
   static constexpr bool holds_more =
@@ -78,7 +92,6 @@ struct rows {
   static constexpr bool writes_vectors = is_vectorisable<OutputIteratorT> && 16 % (lane_items * sizeof(output)) == 0;
 
   item items[num_rows][lane_items];
-  int absent = 0;  // of the lane's items in the first row, the first ones, where there is no identity; not all
 
   // Whether an end may be accessed by vectors. Unlike reductions, scans must not read by the non-coherent path: they
   // may work in place.
@@ -212,7 +225,7 @@ struct rows {
       for (int i = 0; i < lane_items; ++i)
         if (position(0) + i < ahead) items[0][i] = ScanOpT::template identity<item>();
     } else {
-      absent = position(0) == 0 ? ahead : 0;
+      this->absent = position(0) == 0 ? ahead : 0;
     }
   }
 
@@ -235,11 +248,11 @@ struct rows {
   template <class ScanOpT>
   __device__ item of_lane(int row, ScanOpT scan_op) const {
     if constexpr (!pads_with_identity) {
-      if (row == 0 && absent > 0) {
+      if (row == 0 && this->absent > 0) {
         item total = items[0][lane_items - 1];
 #pragma unroll
         for (int i = lane_items - 2; i >= 0; --i)
-          if (i >= absent) total = scan_op(items[0][i], total);
+          if (i >= this->absent) total = scan_op(items[0][i], total);
         return total;
       }
     }
@@ -294,10 +307,10 @@ struct rows {
     for (int row = 0; row < num_rows; ++row) {
       T prefix = scan_op(before, lanes.of_rows[row]);
       if constexpr (!pads_with_identity) {
-        if (row == 0 && absent > 0) {
+        if (row == 0 && this->absent > 0) {
 #pragma unroll
           for (int i = 0; i < lane_items; ++i) {
-            if (i < absent) continue;
+            if (i < this->absent) continue;
             const item next = scan_op(prefix, items[0][i]);
             items[0][i] = kind == scan_kind::inclusive ? next : held(prefix);
             prefix = next;
