@@ -202,16 +202,20 @@ inline constexpr bool lies_in_boxes<T, T*> = std::is_trivially_copyable_v<T> && 
 template <class T>
 inline constexpr bool lies_in_boxes<T, const T*> = lies_in_boxes<T, T*>;
 
+// What an operator that rungs know makes of no integers at all.
+template <class Op, class T>
+inline constexpr T of_nothing = std::is_same_v<Op, plus>      ? T(0)
+                                : std::is_same_v<Op, minimum> ? highest<T>()
+                                                              : lowest<T>();
+
 template <class Op, class T>
 struct on_boxes {
   Op op;
-  // What the operators that rungs know make of no 128-bit integers, for which they name no identity themselves.
+  // Of 128-bit integers, for which the operators that rungs know name no identity themselves.
   template <class Box, class = std::enable_if_t<std::is_same_v<Box, boxed<T>> && is_wide_integer<T> && is_known<Op>>>
   static __host__ __device__ Box identity() {
-    if constexpr (std::is_same_v<Op, plus>)
-      return Box(T(0));
-    else
-      return Box(std::is_same_v<Op, minimum> ? highest<T>() : lowest<T>());
+    const T nothing = of_nothing<Op, T>;
+    return Box(nothing);
   }
   __host__ __device__ boxed<T> operator()(const boxed<T>& a, const boxed<T>& b) const {
     const typename boxed<T>::opened left(a), right(b);
