@@ -83,6 +83,16 @@ std::vector<outcome> REDUCTIONS(std::size_t num_items) {
     return device::DeviceReduce::Sum(storage..., thrust::constant_iterator<__int128>(__int128{1} << 70), d_int128.get(),
                                      n);
   });
+  std::vector<__int128> wide(num_items);
+  for (std::size_t i = 0; i < num_items; ++i)
+    wide[i] = (static_cast<__int128>(i * 0x9e3779b97f4a7c15ull) << 10) * (i % 2 == 0 ? 1 : -1) - 7;
+  const device_array<__int128> d_int128s(wide);
+  on.run("Sum of 128-bit integers from memory", d_int128,
+         [&](auto&... storage) { return device::DeviceReduce::Sum(storage..., d_int128s.read(), d_int128.get(), n); });
+  on.run("Reduce of 128-bit integers by cuda::maximum", d_int128, [&](auto&... storage) {
+    return device::DeviceReduce::Reduce(storage..., d_int128s.read(), d_int128.get(), n, cuda::maximum<>{},
+                                        -(__int128{1} << 100));
+  });
 
   const auto squares = thrust::make_transform_iterator(thrust::counting_iterator<int>(-300), square{});
   on.run("Sum of a transform of a counter", d_wide,

@@ -21,6 +21,15 @@ struct numbered_half {
   __host__ __device__ __half operator()(int i) const { return __float2half(i < 2000 ? float(i % 3 - 1) : 0.0f); }
 };
 
+// Of maps x -> slope * x + offset modulo 2^64, the offset in the upper half: first a, then b.
+struct then_packed {
+  __host__ __device__ unsigned __int128 operator()(unsigned __int128 a, unsigned __int128 b) const {
+    const auto slope = static_cast<unsigned long long>(b), offset = static_cast<unsigned long long>(b >> 64);
+    const auto upper = static_cast<unsigned long long>(a >> 64) * slope + offset;
+    return static_cast<unsigned __int128>(upper) << 64 | static_cast<unsigned long long>(a) * slope;
+  }
+};
+
 }  // namespace
 
 std::vector<outcome> SCANS(std::size_t num_items) {
@@ -82,6 +91,24 @@ std::vector<outcome> SCANS(std::size_t num_items) {
   on.run("ExclusiveSum of 128-bit integers", d_wide_out, [&](auto&... storage) {
     return device::DeviceScan::ExclusiveSum(storage..., thrust::constant_iterator<__int128>(__int128{1} << 70),
                                             d_wide_out.get(), n);
+  });
+  std::vector<__int128> wide(num_items);
+  for (std::size_t i = 0; i < num_items; ++i)
+    wide[i] = (static_cast<__int128>(i * 0x9e3779b97f4a7c15ull) << 10) * (i % 2 == 0 ? 1 : -1) - 7;
+  const device_array<__int128> d_wide(wide), d_wide_data(wide);
+  on.run("InclusiveScan of 128-bit integers by cuda::std::plus", d_wide_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveScan(storage..., d_wide.read(), d_wide_out.get(), cuda::std::plus<>{}, n);
+  });
+  on.run("ExclusiveScan of 128-bit integers by cuda::minimum", d_wide_out, [&](auto&... storage) {
+    return device::DeviceScan::ExclusiveScan(storage..., d_wide.read(), d_wide_out.get(), cuda::minimum<>{},
+                                             __int128{1} << 90, n);
+  });
+  on.run("ExclusiveSum of 128-bit integers in place", d_wide_data,
+         [&](auto&... storage) { return device::DeviceScan::ExclusiveSum(storage..., d_wide_data.get(), n); });
+  const device_array<unsigned __int128> d_lines(std::vector<unsigned __int128>(wide.begin(), wide.end())),
+      d_line_out(num_items + 1);
+  on.run("InclusiveScan of 128-bit integers that does not commute", d_line_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveScan(storage..., d_lines.read(), d_line_out.get(), then_packed{}, n);
   });
   const auto squares = thrust::make_transform_iterator(thrust::counting_iterator<int>(-300), square{});
   const device_array<long long> d_sums(num_items + 1);

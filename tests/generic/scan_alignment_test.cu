@@ -26,8 +26,10 @@ using rungs::affine;
 struct compose_packed {
   template <class T>
   __host__ __device__ T operator()(const T& a, const T& b) const {
-    constexpr unsigned bits = 4 * sizeof(T), mask = (1u << bits) - 1;
-    const unsigned slope = b & mask, offset = b >> bits;
+    using word = std::conditional_t<sizeof(T) <= 4, unsigned, T>;
+    constexpr unsigned bits = 4 * sizeof(T);
+    constexpr word mask = (word(1) << bits) - 1;
+    const word slope = b & mask, offset = b >> bits;
     return static_cast<T>(((a & mask) * slope & mask) | (((a >> bits) * slope + offset) & mask) << bits);
   }
 };
@@ -144,8 +146,17 @@ TYPED_TEST(ScanAlignment, EightBytesAlignedToFour) {
   this->template expect_scans<affine, affine, rungs::compose>(affine{3, 5});
   this->template expect_scans<affine, affine, rungs::compose>(affine{3, 5}, true);
 }
+TYPED_TEST(ScanAlignment, BytesWithoutAnIdentity) {
+  this->template expect_scans<unsigned char, unsigned char, compose_packed>(static_cast<unsigned char>(0x53));
+}
+TYPED_TEST(ScanAlignment, TwoBytesWithoutAnIdentity) {
+  this->template expect_scans<unsigned short, unsigned short, compose_packed>(static_cast<unsigned short>(0x503));
+}
 TYPED_TEST(ScanAlignment, FourBytesWithoutAnIdentity) {
   this->template expect_scans<unsigned, unsigned, compose_packed>(0x50003u);
+}
+TYPED_TEST(ScanAlignment, EightBytesWithoutAnIdentity) {
+  this->template expect_scans<unsigned long long, unsigned long long, compose_packed>(0x500000003ull);
 }
 
 // Narrow items, for which one rung stands for all.

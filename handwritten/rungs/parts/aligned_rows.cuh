@@ -48,7 +48,9 @@ struct whole_vectors : Rows {
 // which would take registers.
 template <class Rows>
 struct aligned_vectors : Rows {
-  static constexpr bool may_lack_first = Rows::pads_with_identity;
+  static constexpr std::size_t bytes_of_lane = Rows::lane_items * sizeof(typename Rows::input);
+  static constexpr bool may_lack_first =
+      sizeof(typename Rows::input) < 16 && (Rows::pads_with_identity || bytes_of_lane == 16);
 
   template <class ScanOpT>
   __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,
@@ -67,7 +69,7 @@ struct aligned_vectors : Rows {
 // Calls call(type<...>, d_in, d_out, num_items, ahead) with aligned_vectors<Rows> where that will do, else with Rows.
 // Where may_move, and both ends begin `ahead` items behind an alignment, what is scanned begins there, and its first
 // `ahead` items are not there: tiles lie elsewhere then, and floats are added up in another order. It takes an
-// identity.
+// identity, or lanes that hold 16 bytes of the input.
 template <bool may_move, class Rows, class Call>
 cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                               std::size_t num_items, Call call) {

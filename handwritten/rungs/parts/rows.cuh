@@ -41,31 +41,52 @@ struct written<Item*, T, void> {
   using item = Item;
 };
 
+// What rows hold where T is accumulated: items of T, or of what a maybe is made of.
+template <class InputIteratorT, class OutputIteratorT, class T>
+using item_of_rows =
+    std::conditional_t<std::is_same_v<item_of<InputIteratorT>, T> ||
+                           std::is_same_v<typename written<OutputIteratorT, typename type_under<T>::named>::item, T>,
+                       T, typename type_under<T>::named>;
+
+// Of a lane's items in its first row the first ones that are left out, not all. With an identity they are replaced.
+template <bool pads_with_identity>
+struct left_out {};
+template <>
+struct left_out<false> {
+  int absent = 0;
+};
+
 constexpr std::size_t greatest_of(std::size_t a, std::size_t b, std::size_t c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
 // Rows of a warp in registers. Items are accumulated in T; a lane holds as many neighbours of a row as make 16 bytes of
-// the widest of input, item and output, but no more than four, for each takes a register.
+// the widest of input, item and output, but no more than four, for each takes a register. Narrow ones that are scanned
+// by an operator without an identity, which may be any, are up to sixteen, in as many fewer rows: more of its calls are
+// a lane's own then, and fewer go between lanes.
 //
 // Where T is a maybe, the items are what it is made of: each of them is there, for what lies behind the last one reads
 // as that one again, and nobody asks for what comes of it. Only what precedes a row can be absent, and from the second
 // row on the compiler knows that it is not. (Inputs and outputs that are maybes themselves are held as such.)
-template <int num_rows, class InputIteratorT, class OutputIteratorT, class T>
-struct rows {
+template <int rows_of_four, class InputIteratorT, class OutputIteratorT, class T>
+struct rows : left_out<std::is_same_v<item_of_rows<InputIteratorT, OutputIteratorT, T>, T>> {
   using input_iterator = InputIteratorT;
   using output_iterator = OutputIteratorT;
   using accumulator = T;
   using input = item_of<InputIteratorT>;
   using general = rows;
   static constexpr bool is_whole = false, may_lack_first = false;
-  static constexpr int rows_of_warp = num_rows;
   using output = typename written<OutputIteratorT, typename type_under<T>::named>::item;
-  using item =
-      std::conditional_t<std::is_same_v<input, T> || std::is_same_v<output, T>, T, typename type_under<T>::named>;
+  using item = item_of_rows<InputIteratorT, OutputIteratorT, T>;
   static constexpr bool pads_with_identity = std::is_same_v<item, T>;
   static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(item));
-  static constexpr int lane_items = widest_bytes < 4 ? 4 : widest_bytes < 16 ? 16 / widest_bytes : 1;
+  static constexpr bool holds_more =
+      widest_bytes < 4 && !pads_with_identity && is_vectorisable<InputIteratorT> && is_vectorisable<OutputIteratorT>;
+  static constexpr int lane_items = holds_more          ? static_cast<int>(at_most(16 / widest_bytes, 4 * rows_of_four))
+                                    : widest_bytes < 4  ? 4
+                                    : widest_bytes < 16 ? 16 / widest_bytes
+                                                        : 1;
+  static constexpr int num_rows = holds_more ? 4 * rows_of_four / lane_items : rows_of_four, rows_of_warp = num_rows;
   static constexpr int row_items = lane_items * warp_threads, warp_items = row_items * num_rows;
   static constexpr bool reads_vectors = is_vectorisable<InputIteratorT> && 16 % (lane_items * sizeof(input)) == 0;
   static constexpr bool writes_vectors = is_vectorisable<OutputIteratorT> && 16 % (lane_items * sizeof(output)) == 0;
@@ -195,12 +216,17 @@ struct rows {
       for (int i = 0; i < lane_items; ++i)
         if (position(row) + i >= left) items[row][i] = padding;
   }
-  // Replaces the first `ahead` items, less than a row, by the identity.
+  // Replaces the first `ahead` items, less than a row, by the identity. Where there is none, they are less than a
+  // lane's items, and left out.
   template <class ScanOpT>
   __device__ void mask_ahead(int ahead, ScanOpT) {
+    if constexpr (pads_with_identity) {
 #pragma unroll
-    for (int i = 0; i < lane_items; ++i)
-      if (position(0) + i < ahead) items[0][i] = ScanOpT::template identity<item>();
+      for (int i = 0; i < lane_items; ++i)
+        if (position(0) + i < ahead) items[0][i] = ScanOpT::template identity<item>();
+    } else {
+      this->absent = position(0) == 0 ? ahead : 0;
+    }
   }
 
   // The aggregate of all the warp's items, in every lane.
@@ -221,6 +247,15 @@ struct rows {
   // The aggregate of the lane's items in a row.
   template <class ScanOpT>
   __device__ item of_lane(int row, ScanOpT scan_op) const {
+    if constexpr (!pads_with_identity) {
+      if (row == 0 && this->absent > 0) {
+        item total = items[0][lane_items - 1];
+#pragma unroll
+        for (int i = lane_items - 2; i >= 0; --i)
+          if (i >= this->absent) total = scan_op(items[0][i], total);
+        return total;
+      }
+    }
     return fold<item, 0, lane_items>(items[row], scan_op);
   }
 
@@ -271,6 +306,18 @@ struct rows {
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) {
       T prefix = scan_op(before, lanes.of_rows[row]);
+      if constexpr (!pads_with_identity) {
+        if (row == 0 && this->absent > 0) {
+#pragma unroll
+          for (int i = 0; i < lane_items; ++i) {
+            if (i < this->absent) continue;
+            const item next = scan_op(prefix, items[0][i]);
+            items[0][i] = kind == scan_kind::inclusive ? next : held(prefix);
+            prefix = next;
+          }
+          continue;
+        }
+      }
 #pragma unroll
       for (int i = 0; i < lane_items; ++i) {
         const item next = scan_op(prefix, items[row][i]);

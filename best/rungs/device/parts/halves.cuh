@@ -14,8 +14,6 @@ namespace rungs::RUNGS_ABI::device {
 
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
-template <class Op>
-inline constexpr bool is_known = std::is_same_v<Op, plus> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
 
 // Whether a value that is read as From can be a float, and a float be written as Value.
 template <class From, class Value>

@@ -21,6 +21,7 @@
 #include "rungs/parts/iterator_traits.cuh"
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/tile.cuh"
+#include "rungs/parts/warp_scan.cuh"
 
 namespace rungs::RUNGS_ABI {
 namespace device {
@@ -37,6 +38,10 @@ struct known_operator<std::plus<T>> {
   using type = plus;
   using accumulator = T;
 };
+
+// Whether rungs know the operator.
+template <class Op>
+inline constexpr bool is_known = std::is_same_v<Op, plus> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
 
 template <class T>
 struct type_is {
@@ -150,9 +155,15 @@ constexpr T lowest() {
     return other_limits<T>::lowest();
 }
 
+// The integers of 128 bits, which no trait of the standard library knows in every mode of the language.
+template <class T>
+inline constexpr bool is_wide_integer = std::is_same_v<T, __int128> || std::is_same_v<T, unsigned __int128>;
+
 // A value as words, for types that rungs do not carry as they are: with constructors or copies of their own, or wider
 // than any shuffle. Such types are moved bit by bit, as CUB moves them. (As bytes, each would have a register of its
 // own: a scan of 24-byte items by a minimum had three times the instructions.)
+// Integers of 128 bits are put together by shifts. A copy of their bytes goes through local memory, where nvcc makes no
+// registers of it: a scan took six times as long.
 template <class T>
 class boxed {
   using word = std::conditional_t<alignof(T) < 8, unsigned, unsigned long long>;
@@ -162,14 +173,24 @@ class boxed {
   template <class Item>
   __host__ __device__ explicit boxed(const Item& item) {
     const T value = static_cast<T>(item);
-    memcpy(words_, static_cast<const void*>(&value), sizeof(T));
+    if constexpr (is_wide_integer<T>) {
+      words_[0] = static_cast<word>(value);
+      words_[1] = static_cast<word>(value >> 64);
+    } else {
+      memcpy(words_, static_cast<const void*>(&value), sizeof(T));
+    }
   }
   __host__ __device__ operator T() const { return opened(*this).value; }
 
   // The value while it is looked at.
   union opened {
     T value;
-    __host__ __device__ explicit opened(const boxed& box) { memcpy(static_cast<void*>(&value), box.words_, sizeof(T)); }
+    __host__ __device__ explicit opened(const boxed& box) {
+      if constexpr (is_wide_integer<T>)
+        value = static_cast<T>(static_cast<unsigned __int128>(box.words_[1]) << 64 | box.words_[0]);
+      else
+        memcpy(static_cast<void*>(&value), box.words_, sizeof(T));
+    }
     __host__ __device__ ~opened() {}
   };
 
@@ -186,9 +207,21 @@ inline constexpr bool lies_in_boxes<T, T*> = std::is_trivially_copyable_v<T> && 
 template <class T>
 inline constexpr bool lies_in_boxes<T, const T*> = lies_in_boxes<T, T*>;
 
+// What an operator that rungs know makes of no integers at all.
+template <class Op, class T>
+inline constexpr T of_nothing = std::is_same_v<Op, plus>      ? T(0)
+                                : std::is_same_v<Op, minimum> ? highest<T>()
+                                                              : lowest<T>();
+
 template <class Op, class T>
 struct on_boxes {
   Op op;
+  // Of 128-bit integers, for which the operators that rungs know name no identity themselves.
+  template <class Box, class = std::enable_if_t<std::is_same_v<Box, boxed<T>> && is_wide_integer<T> && is_known<Op>>>
+  static __host__ __device__ Box identity() {
+    const T nothing = of_nothing<Op, T>;
+    return Box(nothing);
+  }
   __host__ __device__ boxed<T> operator()(const boxed<T>& a, const boxed<T>& b) const {
     const typename boxed<T>::opened left(a), right(b);
     return boxed<T>(op(left.value, right.value));
@@ -200,13 +233,15 @@ struct on_boxes {
 namespace parts {
 template <class T>
 inline constexpr bool has_parts_of_words<device::boxed<T>> = is_made_of_words<T>;
+template <class Op, class T>
+inline constexpr bool is_commutative<device::on_boxes<Op, T>> = device::is_wide_integer<T>&& is_commutative<Op>;
 }  // namespace parts
 
 namespace device {
 
 template <class T>
 inline constexpr bool is_carried = std::is_trivially_copyable_v<T>&& std::is_trivially_default_constructible_v<T> &&
-                                   !(std::is_arithmetic_v<T> && sizeof(T) > 8);
+                                   !(std::is_arithmetic_v<T> && sizeof(T) > 8) && !is_wide_integer<T>;
 
 // An output iterator whose items are assigned a T from whatever a rung has made of it.
 template <class OutputIteratorT, class T>
