@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
+#include <thrust/iterator/transform_iterator.h>
 
 #include <rungs/rungs.cuh>
 
@@ -86,6 +87,101 @@ TEST_F(FrontDoor, MinimumPropagatesNaNAndInfinity) {
   ASSERT_EQ(DeviceReduce::ArgMin(workspace_, d_infinite.read(), d_out.get(), d_index.get(), 0, stream_), cudaSuccess);
   EXPECT_EQ(read(d_out, 1)[0], infinity);
   EXPECT_EQ(read(d_index, 1)[0], 1);
+}
+
+struct of_three {
+  int a, b, c;
+  bool operator==(const of_three& other) const { return a == other.a && b == other.b && c == other.c; }
+};
+struct add_members {
+  __host__ __device__ of_three operator()(const of_three& x, const of_three& y) const {
+    return {x.a + y.a, x.b + y.b, x.c + y.c};
+  }
+};
+struct first_map_then_second {
+  __host__ __device__ uint2 operator()(const uint2& f, const uint2& g) const { return {f.x * g.x, f.y * g.x + g.y}; }
+};
+
+// One block takes them, an item a thread, to 1,024 of them. The maps of uint2 are composed in their order.
+TEST_F(FrontDoor, FewItemsOfAnyType) {
+  const device_array<of_three> d_sum(std::size_t{1});
+  const device_array<uint2> d_composed(std::size_t{1});
+  const device_array<signed char> d_most(std::size_t{1});
+  const device_array<long long> d_index(std::size_t{1});
+  for (const std::size_t num_items : {0, 1, 2, 31, 32, 33, 100, 257, 512, 513, 1000, 1024, 1025, 3000}) {
+    std::vector<of_three> threes;
+    std::vector<uint2> maps;
+    std::vector<signed char> bytes;
+    of_three sum{1, 2, 3};
+    uint2 composed{3, 5};
+    for (unsigned i = 0; i < num_items; ++i) {
+      threes.push_back({static_cast<int>(i), static_cast<int>(i * i), -static_cast<int>(i % 7)});
+      maps.push_back({2 * i + 1, i * 2654435761u});
+      bytes.push_back(static_cast<signed char>(i * 97 % 251 - 125));
+      sum = add_members{}(sum, threes.back());
+      composed = first_map_then_second{}(composed, maps.back());
+    }
+    const device_array<of_three> d_threes(threes);
+    const device_array<uint2> d_maps(maps);
+    const device_array<signed char> d_bytes(bytes);
+    ASSERT_EQ(DeviceReduce::Reduce(workspace_, d_threes.read(), d_sum.get(), num_items, add_members{},
+                                   of_three{1, 2, 3}, stream_),
+              cudaSuccess);
+    EXPECT_EQ(read(d_sum, 1)[0], sum) << num_items;
+    if (num_items <= 1024) {
+      ASSERT_EQ(DeviceReduce::Reduce(workspace_, d_maps.read(), d_composed.get(), num_items, first_map_then_second{},
+                                     uint2{3, 5}, stream_),
+                cudaSuccess);
+      EXPECT_EQ(read(d_composed, 1)[0].x, composed.x) << num_items;
+      EXPECT_EQ(read(d_composed, 1)[0].y, composed.y) << num_items;
+    }
+    if (num_items == 0) continue;
+    ASSERT_EQ(DeviceReduce::ArgMax(workspace_, d_bytes.read(), d_most.get(), d_index.get(),
+                                   static_cast<long long>(num_items), stream_),
+              cudaSuccess);
+    EXPECT_EQ(read(d_index, 1)[0], std::max_element(bytes.begin(), bytes.end()) - bytes.begin()) << num_items;
+  }
+}
+
+// Aligned ones are one_block's, the others few_items'.
+TEST_F(FrontDoor, FewFloatsHaveTheSameBitsAtAnyAddress) {
+  std::vector<float> host(300);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = 1.0f / static_cast<float>(3 * i + 1);
+  std::vector<float> moved(1);
+  moved.insert(moved.end(), host.begin(), host.end());
+  const device_array<float> d_in(host), d_moved(moved), d_out(std::size_t{1});
+  for (const std::size_t num_items : {1, 2, 3, 5, 31, 100, 127, 254, 255, 256, 257, 300}) {
+    ASSERT_EQ(DeviceReduce::Sum(workspace_, d_in.read(), d_out.get(), num_items, stream_), cudaSuccess);
+    const float aligned = read(d_out, 1)[0];
+    ASSERT_EQ(DeviceReduce::Sum(workspace_, d_moved.read() + 1, d_out.get(), num_items, stream_), cudaSuccess);
+    EXPECT_EQ(read(d_out, 1)[0], aligned) << num_items;
+  }
+}
+
+struct weighed {
+  __host__ __device__ int operator()(short item) const { return item * item - 3 * item; }
+};
+
+// Narrow integers are transformed as they are read by vectors, at any address.
+TEST_F(FrontDoor, NarrowIntegersTransformed) {
+  std::vector<signed char> host(3'000'017);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<signed char>(i * 2654435761u >> 13);
+  std::vector<long long> sums(1, 0);
+  for (const signed char item : host) sums.push_back(sums.back() + weighed{}(item));
+  const device_array<signed char> d_in(host);
+  const device_array<long long> d_out(std::size_t{1});
+  for (const std::size_t first : {0, 1, 7, 15})
+    for (const std::size_t num_items : {0, 1, 14, 33, 1000, 1025, 5003, 20'011, 300'007, 3'000'001}) {
+      const long long expected = sums[first + num_items] - sums[first];
+      ASSERT_EQ(DeviceReduce::TransformReduce(workspace_, d_in.read() + first, d_out.get(), num_items, plus{},
+                                              weighed{}, 11LL, stream_),
+                cudaSuccess);
+      EXPECT_EQ(read(d_out, 1)[0], expected + 11) << num_items << " items from " << first;
+      ASSERT_EQ(DeviceReduce::Sum(workspace_, thrust::make_transform_iterator(d_in.read() + first, weighed{}),
+                                  d_out.get(), num_items, stream_),
+                cudaSuccess);
+      EXPECT_EQ(read(d_out, 1)[0], expected) << num_items << " items from " << first;
+    }
 }
 
 // Found by CUB's tests: members narrower than a word, compared by an operator that returns early, were too much for

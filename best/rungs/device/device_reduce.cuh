@@ -51,6 +51,7 @@
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/stream_argument.cuh"
+#include "rungs/device/parts/transformed_array.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/exact/exact_sum.cuh"
 #include "rungs/reductions/front_door.cuh"
@@ -456,7 +457,7 @@ struct DeviceReduce {
       return storage.run(
           [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
             const auto carried_init = carry(static_cast<accumulator>(init));
-            const auto items = device::readable<std::remove_const_t<decltype(carried_init)>>(d_in);
+            const auto items = device::reducible<std::remove_const_t<decltype(carried_init)>>(d_in);
             return decltype(door)::named::reduce(d_temp_storage, temp_storage_bytes, items, d_out,
                                                  static_cast<std::size_t>(num_items), op, carried_init, stream);
           },

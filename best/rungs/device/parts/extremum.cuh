@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "rungs/device/parts/few_items.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/extrema/07_ranked_tiles.cuh"
 #include "rungs/parts/iterator_traits.cuh"
@@ -73,8 +74,13 @@ struct extremum_door {
         choice::suited(tuning::choose(tuning::reduce_rows, tuning::operators::order, cc, item_bytes, num_items)),
         d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          return decltype(variant)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
-                                                  reduction_op, init, stream);
+          using rung_called = typename decltype(variant)::named;
+          if constexpr (std::is_same_v<rung_called, reductions::one_block>) {
+            if (d_temp_storage != nullptr && few_items::takes(d_in, num_items, d_out, reduction_op, init))
+              return few_items::reduce(d_in, num_items, d_out, reduction_op, init, stream);
+          }
+          return rung_called::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init,
+                                     stream);
         },
         candidate<reduce_rung::one_block, reductions::one_block>{},
         candidate<reduce_rung::compact_cluster, cluster::reductions::compact_cluster>{},
