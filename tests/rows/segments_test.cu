@@ -136,6 +136,59 @@ TYPED_TEST(SegmentsOf, OneSize) {
     }
 }
 
+// Threads take several short segments at once, where there are many: with the bits of few.
+TYPED_TEST(SegmentsOf, ManyOfOneSizeHaveTheBitsOfFew) {
+  using output = typename TestFixture::output;
+  using place = KeyValuePair<int, TypeParam>;
+  constexpr std::size_t few = production::few_short_parts, n = few + 7, piece = 16 / sizeof(TypeParam);
+  std::mt19937 engine(20);
+  std::normal_distribution<float> normal;
+  std::vector<TypeParam> items(n * 16 * piece + 1);
+  for (TypeParam& item : items) item = TypeParam(10 * std::fabs(normal(engine)));
+  const device_vector<TypeParam> in(items);
+  for (const std::size_t pieces : {1, 2, 3, 4, 6, 8, 11, 16})
+    for (const std::size_t size : {pieces * piece - 1, pieces * piece})
+      for (const std::size_t first : {0, 1}) {
+        SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << first);
+        const TypeParam* const d_in = in.items + first;
+        const auto sums = found_by<output>(sum_call, d_in, n, size);
+        const auto places = found_by<place>(arg_max_call, d_in, n, size);
+        for (const std::size_t before : {std::size_t{0}, n - few}) {
+          const auto few_sums = found_by<output>(sum_call, d_in + before * size, few, size);
+          const auto few_places = found_by<place>(arg_max_call, d_in + before * size, few, size);
+          ASSERT_EQ(std::memcmp(few_sums.data(), sums.data() + before, few * sizeof(output)), 0);
+          for (std::size_t s = 0; s < few; ++s) {
+            ASSERT_EQ(few_places[s].key, places[before + s].key);
+            ASSERT_EQ(std::memcmp(&few_places[s].value, &places[before + s].value, sizeof(TypeParam)), 0);
+          }
+        }
+      }
+}
+
+// The bits of a segment are those of one alone, wherever it lies.
+TYPED_TEST(SegmentsOf, OneSizeHasTheBitsOfOneAlone) {
+  using output = typename TestFixture::output;
+  constexpr std::size_t n = 5;
+  std::mt19937 engine(21);
+  std::normal_distribution<float> normal;
+  for (const std::size_t size : {40, 100, 1000, 5003, 50'001}) {
+    std::vector<TypeParam> items(n * size + 1);
+    for (TypeParam& item : items) item = TypeParam(10 * std::fabs(normal(engine)));
+    const device_vector<TypeParam> in(items);
+    const auto sums = found_by<output>(sum_call, in.items + 1, n, size);
+    for (std::size_t s = 0; s < n; ++s) {
+      SCOPED_TRACE(testing::Message() << "segment " << s << " of " << size);
+      const device_vector<TypeParam> aligned(
+          std::vector<TypeParam>(items.begin() + static_cast<std::ptrdiff_t>(1 + s * size),
+                                 items.begin() + static_cast<std::ptrdiff_t>(1 + (s + 1) * size)));
+      for (const TypeParam* const from : {in.items + 1 + s * size, aligned.items}) {
+        const auto alone = found_by<output>(sum_call, from, 1, size);
+        ASSERT_EQ(std::memcmp(alone.data(), &sums[s], sizeof(output)), 0);
+      }
+    }
+  }
+}
+
 TYPED_TEST(SegmentsOf, AllSizesBetweenOffsets) {
   std::vector<std::size_t> all = {0};
   for (std::size_t size = 1; size <= 300; ++size) all.push_back(size);

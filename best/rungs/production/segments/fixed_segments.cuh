@@ -153,6 +153,18 @@ reduction_of(Items, Op, Write) -> reduction_of<Items, Op, Write>;
 template <class Reduction>
 using pieces_of_reduction = pieces_of<typename Reduction::Items::iterator>;
 
+// Doubles and small integers that threads take by share_of_items, with the same result. Of these the compiler awaits
+// each load before the next where either kind of load can have made a piece.
+template <class shape, class Reduction>
+inline constexpr bool takes_shares = [] {
+  using pieces = pieces_of_reduction<Reduction>;
+  using item = typename pieces::item;
+  if constexpr (!pieces::in_vectors || shape::parts_at_once > 1)
+    return false;
+  else
+    return std::is_same_v<item, double> || (std::is_integral_v<item> && sizeof(item) < 4 && shape::pieces == 8);
+}();
+
 // The parts' items, accumulated in T.
 template <class shape, class T, class Reduction>
 __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
@@ -177,30 +189,36 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
     const auto items = reduction.items.of(parts_of, part);
     const unsigned size = parts_of.size(part);
     T& value = values[r];
-    bool has_value = false;
-    const auto take = [&](const T& next) {
-      value = has_value ? op(value, next) : next;
-      has_value = true;
-    };
-    const unsigned whole = size / piece_items * piece_items;
-    for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
-      decltype(load_piece<T>(items, 0, true)) loaded[pieces];
+    if constexpr (takes_shares<shape, Reduction>) {
+      using items_type = std::remove_const_t<decltype(items)>;
+      using op_type = std::decay_t<decltype(op)>;
+      value = share_of_items<threads, T, items_type, op_type, pieces, pieces / 2, 4>::reduce(items, size, thread, op);
+    } else {
+      bool has_value = false;
+      const auto take = [&](const T& next) {
+        value = has_value ? op(value, next) : next;
+        has_value = true;
+      };
+      const unsigned whole = size / piece_items * piece_items;
+      for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
+        decltype(load_piece<T>(items, 0, true)) loaded[pieces];
 #pragma unroll
-      for (int p = 0; p < pieces; ++p)
-        if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
+        for (int p = 0; p < pieces; ++p)
+          if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
 #pragma unroll
-      for (int p = 0; p < pieces; ++p) {
-        if (first + p * stride >= whole) break;
-        if constexpr (from::in_vectors) {
-          take(from::template fold<T>(loaded[p], items, first + p * stride, op));
-        } else {
-          take(loaded[p]);
+        for (int p = 0; p < pieces; ++p) {
+          if (first + p * stride >= whole) break;
+          if constexpr (from::in_vectors) {
+            take(from::template fold<T>(loaded[p], items, first + p * stride, op));
+          } else {
+            take(loaded[p]);
+          }
         }
       }
+      // The piece that is not whole.
+      if (thread == size / piece_items % threads)
+        for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
     }
-    // The piece that is not whole.
-    if (thread == size / piece_items % threads)
-      for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
   }
 
   const auto size_of = [&](std::size_t part) { return part < num_parts ? parts_of.size(part) : 0; };
@@ -235,6 +253,9 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
   }
 }
 
+// The most short parts that have threads of their own: about as many as an H200 holds at once.
+inline constexpr std::size_t few_short_parts = 32768;
+
 template <class T, class Reduction>
 cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_parts,
                          cudaStream_t stream) {
@@ -249,7 +270,9 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
   const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of<typename Reduction::Items::iterator>);
-  if (parts_of.parts_per_segment == 1) {  // threads take several short parts at once
+  // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
+  // time; lanes without a piece do not change the order.
+  if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
     if (pieces <= 1) return launch(one, one);
     if (pieces <= 2) return launch(two, one);
     if (pieces <= 4) return launch(four, one);

@@ -66,10 +66,10 @@ inline __device__ void wait_for_copies() {
 #endif
 }
 
-// A thread's share of `size` items. So many pieces of it are on their way at once: aligned ones, and others of items of
-// at least four bytes.
+// A thread's share of `size` items. So many pieces of it are on their way at once: aligned ones, others of items of at
+// least four bytes, and others of smaller items.
 template <int threads, class T, class InputIteratorT, class Op, unsigned aligned_at_once = 4,
-          unsigned unaligned_at_once = 2>
+          unsigned unaligned_at_once = 2, unsigned shifted_at_once = 2>
 struct share_of_items {
   using pieces = pieces_of<InputIteratorT>;
   using item = typename pieces::item;
@@ -168,7 +168,7 @@ struct share_of_items {
   template <reading how>
   __device__ void take_pieces(unsigned first, unsigned end) {
     constexpr unsigned at_once = how == reading::by_vectors       ? aligned_at_once
-                                 : how == reading::by_two_vectors ? 2
+                                 : how == reading::by_two_vectors ? shifted_at_once
                                  : sizeof(item) >= 4              ? unaligned_at_once
                                                                   : 1;
     constexpr unsigned num_vectors = how == reading::by_two_vectors ? 2 : 1;
