@@ -207,8 +207,20 @@ __global__ void __launch_bounds__(Selection::shape::block_threads,
   } else if constexpr (Selection::has_values) {
     const auto d_values = call.values.d_in + static_cast<std::ptrdiff_t>(first);
     const auto d_out = call.values.d_out + static_cast<std::ptrdiff_t>(before);
-    for (int i = threadIdx.x; i < of_tile; i += shape::block_threads)
-      *(d_out + static_cast<std::ptrdiff_t>(i)) = d_values[static_cast<std::ptrdiff_t>(shared.sources[i])];
+    // Several values are on their way at once, which the compiler may not do: what is written could be what is read.
+    using value = typename Selection::value;
+    constexpr int in_flight = sizeof(value) <= 8 ? 8 : sizeof(value) <= 16 ? 4 : 1, step = shape::block_threads;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < of_tile; i += in_flight * step) {
+      value taken[in_flight];
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k)
+        if (i + k * step < of_tile)
+          taken[k] = static_cast<value>(d_values[static_cast<std::ptrdiff_t>(shared.sources[i + k * step])]);
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k)
+        if (i + k * step < of_tile) *(d_out + static_cast<std::ptrdiff_t>(i + k * step)) = value_of(taken[k]);
+    }
   }
 }
 
