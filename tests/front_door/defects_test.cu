@@ -167,11 +167,14 @@ TYPED_TEST(ItemsOfAByte, AreAddedAndCompared) {
 
 // ---- sums that saturate
 
+template <class T>
+constexpr int most_of = std::numeric_limits<T>::max();
+
 struct saturating {
   template <class T>
   __host__ __device__ T operator()(T a, T b) const {
-    const int sum = a + b, most = std::numeric_limits<T>::max();
-    return static_cast<T>(sum > most ? most : sum);
+    const int sum = a + b;
+    return static_cast<T>(sum > most_of<T> ? most_of<T> : sum);
   }
 };
 
