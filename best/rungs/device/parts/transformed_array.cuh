@@ -10,6 +10,7 @@
 
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/parts/maybe.cuh"
+#include "rungs/parts/pairs.cuh"
 #include "rungs/parts/vector_edges.cuh"
 
 namespace rungs::RUNGS_ABI::device {
@@ -114,7 +115,7 @@ struct tile_reader<block_threads_, vectors_per_thread, how, device::transformed_
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k) {
         const std::size_t at = mine + k * block_threads;
-        load(aligned + (at < whole_vectors ? at : whole_vectors - 1) * vector_items, loaded[k].words);
+        loaded[k] = load_vector(aligned, at < whole_vectors ? at : whole_vectors - 1);
       }
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k) {
@@ -133,11 +134,6 @@ struct tile_reader<block_threads_, vectors_per_thread, how, device::transformed_
     const vector<Item>& loaded;
     __device__ Value operator[](int i) const { return of.value_of(loaded[i]); }
   };
-  static __device__ void load(const Item* from, unsigned* words) {
-    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: all loads before the first use
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "l"(from));
-  }
 };
 
 }  // namespace rungs::RUNGS_ABI::parts
