@@ -62,9 +62,15 @@ __global__ void __launch_bounds__(1024) few_items_kernel(InputIteratorT d_in, un
   if (threadIdx.x == 0) *d_out = value;
 }
 
-// reductions::one_block, but for few items this kernel, which has the same bits.
+// What there is to do for no items: the launch of an empty kernel takes as long.
+template <class OutputIteratorT, class T>
+__global__ void __launch_bounds__(1) no_items_kernel(OutputIteratorT d_out, T init) {
+  *d_out = init;
+}
+
+// reductions::one_block, but for few items these kernels, which have the same bits.
 struct few_items {
-  static constexpr std::size_t most_threads = 1024, most_measured = 256;
+  static constexpr std::size_t most_threads = 1024, most_measured = 1024;
   static constexpr contents temp_storage = contents::none;
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
@@ -83,7 +89,7 @@ struct few_items {
   template <class ReductionOpT, class T, class InputIteratorT>
   static bool are_few(InputIteratorT d_in, std::size_t num_items) {
     if constexpr (is_measured<InputIteratorT, ReductionOpT, T>)
-      return num_items <= most_measured && reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0;
+      return num_items == 0 || (num_items <= most_measured && reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0);
     else if constexpr (class_of<ReductionOpT> == tuning::operators::sum)
       return num_items <= reductions::one_block::block_threads;
     else
@@ -93,12 +99,11 @@ struct few_items {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t reduce_few(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
                                 ReductionOpT reduction_op, const T& init, cudaStream_t stream) {
+    if (num_items == 0) return parts::launch(no_items_kernel<OutputIteratorT, T>, 1, 1, stream, d_out, init);
     constexpr int vector_items = items_of_thread<InputIteratorT, ReductionOpT, T>();
     const std::size_t num_whole = num_items / vector_items, num_behind = num_items % vector_items;
     const std::size_t num_values = num_whole > num_behind ? num_whole : num_behind;
-    const int block_threads =
-        num_values == 0 ? parts::warp_threads
-                        : static_cast<int>(parts::ceil_div(num_values, parts::warp_threads)) * parts::warp_threads;
+    const int block_threads = static_cast<int>(parts::ceil_div(num_values, parts::warp_threads)) * parts::warp_threads;
     return parts::launch(few_items_kernel<vector_items, InputIteratorT, OutputIteratorT, ReductionOpT, T>, 1,
                          block_threads, stream, d_in, static_cast<unsigned>(num_items), d_out, reduction_op, init);
   }
