@@ -42,6 +42,9 @@ constexpr int most_sanitized_bins = 1 << 17;
 constexpr std::size_t usual_sanitized_cluster_items = 20000;
 // Several blocks of a cluster; of more, the launches take racecheck long, too.
 constexpr std::size_t most_sanitized_cluster_samples = 40000;
+// Rows by clusters, likewise. Where clusters of 16 blocks begin after others have ended, synccheck takes warps that
+// meet in __syncthreads() for divergent, in kernels without any other barrier, too.
+constexpr std::size_t most_sanitized_cluster_rows = 32;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr std::size_t host_judged_pairs = 4096;                  // likewise, of what no checker on the device holds
 constexpr std::size_t host_judged_rows = std::size_t{1} << 20;
@@ -200,6 +203,8 @@ class examiner {
     if (p.num_columns == 0 && p.num_rows == 0)
       p.num_columns = columns_asked[detail::hash(p.seed, 5) % columns_asked.size()];
     p.num_columns = std::min(p.num_columns, std::max<std::size_t>(1, p.num_items));
+    if (sanitizing() && subject_.family == catalog::family::cluster)
+      p.num_items = std::min(p.num_items, most_sanitized_cluster_rows * p.num_columns);
     if (!chooses_greatest()) return p;
     if (p.k == 0) p.k = ks_asked[detail::hash(p.seed, 6) % ks_asked.size()];
     p.k = std::min({p.k, p.num_columns, subject_.max_k});
