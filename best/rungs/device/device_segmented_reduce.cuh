@@ -151,6 +151,10 @@ struct pieces_of<device::with_index<Item*, T>> {
     return alone.value;
   }
 
+  template <class Indexed>
+  static __device__ Indexed at(const item& read, const items_with_index& items, unsigned i) {
+    return {read, items.first + i};
+  }
   template <class Indexed, class Op>
   struct folded;
   template <class Indexed, bool least>
