@@ -13,7 +13,7 @@
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/parts/capability.cuh"
 #include "rungs/parts/iterator_traits.cuh"
-#include "rungs/parts/launch.cuh"
+#include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/segments/pieces.cuh"
@@ -53,6 +53,24 @@ struct segment_items {
   }
   __device__ auto of_segment(long long begin) const { return d_in + static_cast<std::ptrdiff_t>(begin); }
 };
+
+// What parts came to, which a launch leaves for the next one.
+template <class T>
+struct write_part {
+  T* d_aggregates;
+  __device__ void operator()(std::size_t part, const T& aggregate, bool) const { d_aggregates[part] = aggregate; }
+};
+template <class T>
+struct aggregates_of_parts : segment_items<const T*> {};
+
+// Called first by each launch: the next one may begin early, and waits here.
+template <class Reduction>
+__device__ void meet_other_launch() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if constexpr (Reduction::leaves_aggregates) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if constexpr (Reduction::takes_aggregates) asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 // A piece by one load, or put together from its items; or the item of an iterator.
 template <class T, class InputIteratorT>
@@ -142,10 +160,17 @@ __device__ T reduce_valid_transposed(T (&values)[num_parts], NumValid num_valid,
   return values[0];
 }
 
+template <template <class> class Of, class Type>
+inline constexpr bool is_instance_of = false;
+template <template <class> class Of, class T>
+inline constexpr bool is_instance_of<Of, Of<T>> = true;
+
 // What to reduce, by what, and what to do with an aggregate: write(part, aggregate, whether there was an item).
 template <class Items_, class Op, class Write>
 struct reduction_of {
   using Items = Items_;
+  static constexpr bool leaves_aggregates = is_instance_of<write_part, Write>;
+  static constexpr bool takes_aggregates = is_instance_of<aggregates_of_parts, Items>;
   Items items;
   Op op;
   Write write;
@@ -239,10 +264,21 @@ __device__ T reduce_shares(T value, unsigned size, const Op& op) {
   return value;
 }
 
+// A launch that takes aggregates of the one before may begin early.
+template <class Reduction, class... Parameters, class... Arguments>
+cudaError_t launch_next(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads, cudaStream_t stream,
+                        Arguments... arguments) {
+  bool overlaps = false;
+  if constexpr (Reduction::takes_aggregates)
+    if (const cudaError_t error = parts::overlaps_launches(overlaps)) return error;
+  return parts::launch_overlapped(kernel, grid_blocks, block_threads, 0, overlaps, stream, arguments...);
+}
+
 // The parts' items, accumulated in T.
 template <class shape, class T, class Reduction>
 __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
     reduce_parts_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_parts) {
+  meet_other_launch<Reduction>();
   if constexpr (shape::parts_at_once > 1) {  // as reduce_parts has it, and without a division for each
     parts_of.parts_per_segment = 1;
     parts_of.part_items = static_cast<unsigned>(parts_of.segment_items);
@@ -351,6 +387,7 @@ template <class shape, class T, class Reduction>
 __global__ void __launch_bounds__(shape::threads)
     reduce_short_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_segments,
                         unsigned block_segments) {
+  meet_other_launch<Reduction>();
   using from = pieces_of_reduction<Reduction>;
   using item = typename from::item;
   __shared__ uint4 held[shape::num_vectors];
@@ -394,8 +431,8 @@ cudaError_t reduce_short(const Reduction& reduction, const segment_parts& parts_
   const std::size_t rounds = parts::at_most(parts::at_most(of_tile, shape::most_rounds),
                                             parts::ceil_div(num_segments, short_segments_a_round));
   const std::size_t block_segments = rounds * shape::threads;
-  return parts::launch(reduce_short_kernel<shape, T, Reduction>, parts::ceil_div(num_segments, block_segments),
-                       shape::threads, stream, reduction, parts_of, num_segments, block_segments);
+  return launch_next<Reduction>(reduce_short_kernel<shape, T, Reduction>, parts::ceil_div(num_segments, block_segments),
+                                shape::threads, stream, reduction, parts_of, num_segments, block_segments);
 }
 
 // The most short parts that have threads of their own: of 30,303 segments of 33 items they took up to 9 % longer.
@@ -406,9 +443,9 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
                          cudaStream_t stream) {
   const auto launch = [&](auto threads, auto pieces) {
     using shape = part_shape<threads(), pieces()>;
-    return parts::launch(reduce_parts_kernel<shape, T, Reduction>,
-                         parts::ceil_div(num_parts, shape::block_parts * shape::parts_at_once), shape::block_threads,
-                         stream, reduction, parts_of, num_parts);
+    return launch_next<Reduction>(reduce_parts_kernel<shape, T, Reduction>,
+                                  parts::ceil_div(num_parts, shape::block_parts * shape::parts_at_once),
+                                  shape::block_threads, stream, reduction, parts_of, num_parts);
   };
   constexpr std::integral_constant<int, 1> one;
   constexpr std::integral_constant<int, 2> two;
@@ -438,13 +475,6 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   if (pieces <= 1024) return launch(std::integral_constant<int, 128>{}, eight);
   return launch(std::integral_constant<int, 256>{}, eight);
 }
-
-// Writes what a part came to, for the second launch.
-template <class T>
-struct write_part {
-  T* d_aggregates;
-  __device__ void operator()(std::size_t part, const T& aggregate, bool) const { d_aggregates[part] = aggregate; }
-};
 
 // Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
 inline constexpr std::size_t most_part_bytes = 128 * 1024;
@@ -511,7 +541,7 @@ cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments
       reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}},
                       segment_parts{segment_size, num_parts, part_items}, num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
-  return reduce_parts<T>(reduction_of{segment_items<const T*>{d_aggregates, false}, reduction.op, reduction.write},
+  return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);
 }
 
