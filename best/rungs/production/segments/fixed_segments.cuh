@@ -1,4 +1,5 @@
-// Segments of one size, reduced: by lanes of a warp each, by warps of a block, or in parts where they are long.
+// Segments of one size, reduced: by a thread each where they are short and lie in memory, by lanes of a warp each, by
+// warps of a block, or in parts where they are long.
 //
 // A part of a segment is cut into pieces of up to 16 bytes; piece p belongs to thread p % threads of the part. Which
 // thread takes which items, and in which order, follows from the size of the segments alone: a segment has the same
@@ -452,7 +453,9 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
   const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of_reduction<Reduction>);
-  if constexpr (pieces_of_reduction<Reduction>::in_vectors) {
+  if constexpr (pieces_of_reduction<Reduction>::in_vectors && Reduction::leaves_aggregates) {
+    return launch(std::integral_constant<int, 256>{}, eight);  // they have at least 64 KB
+  } else if constexpr (pieces_of_reduction<Reduction>::in_vectors) {
     if (parts_of.parts_per_segment == 1 && pieces > 0 && pieces <= 8) {
       if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
       return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
