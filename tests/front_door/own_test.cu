@@ -144,17 +144,27 @@ TEST_F(FrontDoor, FewItemsOfAnyType) {
 }
 
 // Aligned ones are one_block's, the others few_items'.
-TEST_F(FrontDoor, FewFloatsHaveTheSameBitsAtAnyAddress) {
-  std::vector<float> host(300);
-  for (std::size_t i = 0; i < host.size(); ++i) host[i] = 1.0f / static_cast<float>(3 * i + 1);
-  std::vector<float> moved(1);
-  moved.insert(moved.end(), host.begin(), host.end());
-  const device_array<float> d_in(host), d_moved(moved), d_out(std::size_t{1});
-  for (const std::size_t num_items : {1, 2, 3, 5, 31, 100, 127, 254, 255, 256, 257, 300}) {
-    ASSERT_EQ(DeviceReduce::Sum(workspace_, d_in.read(), d_out.get(), num_items, stream_), cudaSuccess);
-    const float aligned = read(d_out, 1)[0];
-    ASSERT_EQ(DeviceReduce::Sum(workspace_, d_moved.read() + 1, d_out.get(), num_items, stream_), cudaSuccess);
-    EXPECT_EQ(read(d_out, 1)[0], aligned) << num_items;
+template <class Float>
+class FewFloats : public FrontDoor {};
+using few_floats = testing::Types<float, double, __half, __nv_bfloat16>;
+TYPED_TEST_SUITE(FewFloats, few_floats);
+
+TYPED_TEST(FewFloats, HaveTheSameBitsAtAnyAddress) {
+  std::vector<TypeParam> host;
+  for (std::size_t i = 0; i < 1030; ++i) host.push_back(TypeParam(1.0f / static_cast<float>(3 * i + 1)));
+  const device_array<TypeParam> d_in(host), d_out(std::size_t{1});
+  for (const std::size_t first : {1, 3}) {
+    std::vector<TypeParam> moved(first);
+    moved.insert(moved.end(), host.begin(), host.end());
+    const device_array<TypeParam> d_moved(moved);
+    for (const std::size_t num_items :
+         {0, 1, 2, 3, 5, 31, 100, 127, 254, 255, 256, 257, 300, 511, 512, 513, 700, 1000, 1023, 1024, 1025}) {
+      ASSERT_EQ(DeviceReduce::Sum(this->workspace_, d_in.read(), d_out.get(), num_items, this->stream_), cudaSuccess);
+      const auto aligned = static_cast<double>(this->read(d_out, 1)[0]);
+      ASSERT_EQ(DeviceReduce::Sum(this->workspace_, d_moved.read() + first, d_out.get(), num_items, this->stream_),
+                cudaSuccess);
+      EXPECT_EQ(static_cast<double>(this->read(d_out, 1)[0]), aligned) << num_items << " items from " << first;
+    }
   }
 }
 
@@ -171,7 +181,8 @@ TEST_F(FrontDoor, NarrowIntegersTransformed) {
   const device_array<signed char> d_in(host);
   const device_array<long long> d_out(std::size_t{1});
   for (const std::size_t first : {0, 1, 7, 15})
-    for (const std::size_t num_items : {0, 1, 14, 33, 1000, 1025, 5003, 20'011, 300'007, 3'000'001}) {
+    for (const std::size_t num_items :
+         {0, 1, 14, 33, 1000, 1025, 5003, 8193, 16'385, 20'011, 65'537, 300'007, 1'052'671, 1'052'673, 3'000'001}) {
       const long long expected = sums[first + num_items] - sums[first];
       ASSERT_EQ(DeviceReduce::TransformReduce(workspace_, d_in.read() + first, d_out.get(), num_items, plus{},
                                               weighed{}, 11LL, stream_),

@@ -117,6 +117,33 @@ class Regions : public GpuTest {
       });
     }
   }
+
+  // One row of pixels, all samples of which have a bin of their own.
+  template <int channels, int active>
+  void expect_row_counted(std::size_t first, std::size_t num_pixels) {
+    const std::vector<unsigned char> host = items<unsigned char>(first + num_pixels * channels, 251, 0);
+    constexpr std::size_t num_bins = 256;
+    std::vector<unsigned> counts(active * num_bins);
+    for (std::size_t i = 0; i < num_pixels; ++i)
+      for (std::size_t channel = 0; channel < active; ++channel)
+        ++counts[channel * num_bins + host[first + i * channels + channel]];
+    const device_array<unsigned char> d_in(host);
+    const device_array<unsigned> d_counters(counts.size());
+    cuda::std::array<unsigned*, active> d_histogram{};
+    cuda::std::array<int, active> num_levels{}, lower_level{}, upper_level{};
+    for (std::size_t channel = 0; channel < active; ++channel) {
+      d_histogram[channel] = d_counters.get() + channel * num_bins;
+      num_levels[channel] = num_bins + 1;
+      upper_level[channel] = num_bins;
+    }
+    const std::string what = std::to_string(num_pixels) + " pixels from " + std::to_string(first) + ", " +
+                             std::to_string(active) + " channels of " + std::to_string(channels);
+    expect_in_both_forms(what, counts, d_counters, [&](auto&... storage) {
+      return DeviceHistogram::MultiHistogramEven<channels, active>(storage..., d_in.read() + first, d_histogram,
+                                                                   num_levels, lower_level, upper_level,
+                                                                   static_cast<int>(num_pixels), stream_);
+    });
+  }
 };
 
 TEST_F(Regions, OfBytes) { expect_counted<unsigned char>(); }
@@ -127,6 +154,19 @@ TEST_F(Regions, OfIntsAmongEdges) { expect_counted<int, true>(); }
 TEST_F(Regions, OfDoubles) { expect_counted<double>(); }
 TEST_F(Regions, OfChannelsOfBytes) { expect_pixels_counted<unsigned char>(); }
 TEST_F(Regions, OfChannelsOfInts) { expect_pixels_counted<int>(); }
+
+// Vectors begin in any of three channels. The last size is beyond 2^24 samples.
+TEST_F(Regions, OfOneRowOfPixels) {
+  for (const std::size_t num_pixels : {1, 5, 16, 1000, 360'449, 700'001, 6'000'001})
+    for (const std::size_t first : {0, 1, 2, 15}) {
+      expect_row_counted<3, 3>(first, num_pixels);
+      if (num_pixels > 1'000'000) continue;
+      expect_row_counted<3, 1>(first, num_pixels);
+      expect_row_counted<3, 2>(first, num_pixels);
+      expect_row_counted<2, 2>(first, num_pixels);
+      expect_row_counted<4, 3>(first, num_pixels);
+    }
+}
 
 // Rows that overlap, and one row over and over.
 TEST_F(Regions, OfRowsThatOverlap) {

@@ -41,19 +41,19 @@ class Findings(unittest.TestCase):
         self.assertEqual(
             findings(MEMCHECK),
             [
-                ("Invalid __global__ read of size 4 bytes", OUR_KERNEL + "+0x2d0 in two_passes.cuh:31"),
-                ("Invalid __shared__ write of size 8 bytes", CUB_KERNEL + "+0x40"),
+                Finding("Invalid __global__ read of size 4 bytes", OUR_KERNEL + "+0x2d0 in two_passes.cuh:31"),
+                Finding("Invalid __shared__ write of size 8 bytes", CUB_KERNEL + "+0x40"),
             ],
         )
 
     def test_may_name_their_kernel_within_a_line(self):
         self.assertEqual(
             findings("========= Barrier error detected in void rungs::v0::k<int>(T1)\n"),
-            [("Barrier error detected in void rungs::v0::k<int>(T1)", "rungs::v0::k<int>(T1)")],
+            [Finding("Barrier error detected in void rungs::v0::k<int>(T1)", "rungs::v0::k<int>(T1)")],
         )
         self.assertEqual(
             findings("========= Uninitialized access\n=========     by thread (0,0,0) in kernel cub::k(int)\n"),
-            [("Uninitialized access", "cub::k(int)")],
+            [Finding("Uninitialized access", "cub::k(int)")],
         )
 
     def test_may_name_their_kernel_behind_an_access(self):
@@ -75,6 +75,19 @@ class Findings(unittest.TestCase):
             "=========     Saved host backtrace up to driver entry point at error\n"
             "=========         Host Frame: [0x2d4a1] in libc.so.6\n"
         )
+        self.assertTrue(is_ours(found))
+
+    def test_of_copies_by_the_host_are_a_librarys_in_its_own_tests(self):
+        copied = "========= Host API memory access error at host access to 0x7f9bdf1ae300 of size 16 bytes\n"
+        begun = "[ RUN      ] catalog.{}/extrema/some/arg_extremum/both/f32\n"
+        ended = "[       OK ] catalog.some (1 ms)\n"
+        for family, ours in (("library_baselines", False), ("handwritten", True), ("cluster", True)):
+            text = begun.format("library_baselines") + ended + begun.format(family) + copied
+            [found] = findings(text)
+            self.assertEqual(is_ours(found), ours, family)
+        [found] = findings(copied)
+        self.assertTrue(is_ours(found))
+        [found] = findings(begun.format("library_baselines") + "========= Invalid __global__ read of size 4 bytes\n")
         self.assertTrue(is_ours(found))
 
     def test_are_ours_in_our_kernels_and_in_unnamed_places(self):

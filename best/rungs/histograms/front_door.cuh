@@ -51,13 +51,14 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
         device::candidate<histogram_rung::compact_cluster, cluster::histograms::compact_cluster>{});
   }
 
-  // Even bins: those of bytes in two or four channels were measured, and go to the rung for bytes.
+  // Even bins: bytes in two, three or four channels go to the rung for bytes. Vectors of rows apart from each other do
+  // not tell in which of three channels they begin.
   template <int num_channels, class SampleIteratorT, class Channels>
   static cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                   std::size_t num_pixels, const Channels& channels, cudaStream_t stream) {
-    constexpr bool is_for_bytes = device::is_read_by_vectors<SampleIteratorT> &&
-                                  parts::is_byte<parts::item_of<SampleIteratorT>> &&
-                                  (num_channels == 2 || num_channels == 4);
+    constexpr bool is_for_bytes =
+        device::is_read_by_vectors<SampleIteratorT> && parts::is_byte<parts::item_of<SampleIteratorT>> &&
+        (num_channels == 2 || num_channels == 4 || (num_channels == 3 && parts::is_vectorisable<SampleIteratorT>));
     if constexpr (is_for_bytes)
       return lane_private::count_pixels<num_channels>(
           d_temp_storage, temp_storage_bytes, d_samples,

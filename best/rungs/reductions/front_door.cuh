@@ -49,15 +49,10 @@ struct front_door_of {
       return device::call_chosen<choice, whose>(
           rung, d_temp_storage, temp_storage_bytes,
           [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-            using rung_called = typename decltype(variant)::named;
-            if constexpr (std::is_same_v<rung_called, one_block>) {
-              if (d_temp_storage != nullptr && device::few_items::takes(d_in, num_items, d_out, reduction_op, init))
-                return device::few_items::reduce(d_in, num_items, d_out, reduction_op, init, stream);
-            }
-            return rung_called::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init,
-                                       stream);
+            return decltype(variant)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
+                                                    reduction_op, init, stream);
           },
-          device::candidate<reduce_rung::one_block, one_block>{},
+          device::candidate<reduce_rung::one_block, device::few_items>{},
           device::candidate<reduce_rung::compact_cluster, cluster::reductions::compact_cluster>{},
           device::candidate<reduce_rung::two_passes, two_passes>{},
           device::candidate<reduce_rung::tagged_aggregates, tagged_aggregates>{});

@@ -31,9 +31,16 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
         parts::find_bins<Rows::block_threads, typename Rows::sample>(bins, channels, bin_of_value, sum_of_bin);
       },
       [&](const auto& unit, std::size_t index) {
+        unsigned channels_in_turn[num_channels];
+        if constexpr (num_channels == 3)  // by which 2^24 leaves 1, as 4 does: no division of 64 bits
+          channels_in_turn[0] = static_cast<unsigned>(index % (1 << 24) + (index >> 24)) % num_channels;
+        else
+          channels_in_turn[0] = static_cast<unsigned>(index % num_channels);
+#pragma unroll
+        for (int i = 1; i < num_channels; ++i) channels_in_turn[i] = (channels_in_turn[0] + i) % num_channels;
 #pragma unroll
         for (int i = 0; i < unit.num_items; ++i)
-          counters.count(mine, static_cast<unsigned>(index + i) % num_channels, static_cast<unsigned char>(unit[i]));
+          counters.count(mine, channels_in_turn[i % num_channels], static_cast<unsigned char>(unit[i]));
       });
   __syncthreads();
   parts::wait_until_cleared();
@@ -53,15 +60,16 @@ struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogr
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 
-  // One, two or four channels of one byte, in even bins.
+  // One to four channels of one byte, in even bins.
   template <int num_channels, class SampleIteratorT, class Channels>
   static cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                   std::size_t num_pixels, const Channels& channels, cudaStream_t stream,
                                   std::size_t finder_bytes = 0) {
     static_assert(parts::is_byte<parts::item_of<SampleIteratorT>>, "channels of one byte");
-    static_assert(num_channels == 1 || num_channels == 2 || num_channels == 4, "one, two or four channels");
+    static_assert(num_channels >= 1 && num_channels <= 4, "one to four channels");
     using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
-    using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+    // The channels of a vector among three take registers, which would be spilled.
+    using large_rows = parts::sample_rows<block_threads, num_channels == 3 ? 2 : rows_in_flight, SampleIteratorT>;
     const std::size_t num_samples = num_pixels * num_channels;
     char* unused;
     parts::device_limits limits;

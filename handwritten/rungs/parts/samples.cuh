@@ -29,7 +29,7 @@ inline cudaError_t plan_sample_grid(std::size_t num_samples, int block_threads, 
 }
 
 template <class Sample>
-__device__ vector<Sample> load_vector(const vector<Sample>* from) {
+__device__ vector<Sample> load_samples(const vector<Sample>* from) {
   vector<Sample> loaded;
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
                : "=r"(loaded.words[0]), "=r"(loaded.words[1]), "=r"(loaded.words[2]), "=r"(loaded.words[3])
@@ -57,7 +57,7 @@ __device__ void for_each_sample(SampleIteratorT d_samples, std::size_t num_sampl
     for (; first + tile_vectors <= whole_vectors; first += std::size_t(gridDim.x) * tile_vectors) {
       vector<sample> loaded[num_vectors];
 #pragma unroll
-      for (int k = 0; k < num_vectors; ++k) loaded[k] = load_vector(vectors + first + k * block_threads + threadIdx.x);
+      for (int k = 0; k < num_vectors; ++k) loaded[k] = load_samples(vectors + first + k * block_threads + threadIdx.x);
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k)
 #pragma unroll
@@ -69,7 +69,7 @@ __device__ void for_each_sample(SampleIteratorT d_samples, std::size_t num_sampl
       for (std::size_t mine = first + threadIdx.x; mine < first + tile_vectors; mine += block_threads) {
         const bool present = mine < whole_vectors;
         vector<sample> loaded{};
-        if (present) loaded = load_vector(vectors + mine);
+        if (present) loaded = load_samples(vectors + mine);
 #pragma unroll
         for (int i = 0; i < vector_samples; ++i) visit(present, loaded[i]);
       }

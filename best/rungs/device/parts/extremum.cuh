@@ -74,15 +74,10 @@ struct extremum_door {
         choice::suited(tuning::choose(tuning::reduce_rows, tuning::operators::order, cc, item_bytes, num_items)),
         d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          using rung_called = typename decltype(variant)::named;
-          if constexpr (std::is_same_v<rung_called, reductions::one_block>) {
-            if (d_temp_storage != nullptr && few_items::takes(d_in, num_items, d_out, reduction_op, init))
-              return few_items::reduce(d_in, num_items, d_out, reduction_op, init, stream);
-          }
-          return rung_called::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init,
-                                     stream);
+          return decltype(variant)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
+                                                  reduction_op, init, stream);
         },
-        candidate<reduce_rung::one_block, reductions::one_block>{},
+        candidate<reduce_rung::one_block, few_items>{},
         candidate<reduce_rung::compact_cluster, cluster::reductions::compact_cluster>{},
         candidate<reduce_rung::two_passes, reductions::two_passes>{},
         candidate<reduce_rung::tagged_aggregates, reductions::tagged_aggregates>{});

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "rungs/contract.cuh"
 #include "rungs/device/parts/choice.cuh"
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/maybe.cuh"
@@ -61,42 +62,58 @@ __global__ void __launch_bounds__(1024) few_items_kernel(InputIteratorT d_in, un
   if (threadIdx.x == 0) *d_out = value;
 }
 
-// Where it stands in for reductions::one_block, whose bits it has.
+// What there is to do for no items: the launch of an empty kernel takes as long.
+template <class OutputIteratorT, class T>
+__global__ void __launch_bounds__(1) no_items_kernel(OutputIteratorT d_out, T init) {
+  *d_out = init;
+}
+
+// reductions::one_block, but for few items these kernels, which have the same bits.
 struct few_items {
-  static constexpr std::size_t most_threads = 1024, most_measured = 256;
+  static constexpr std::size_t most_threads = 1024, most_measured = 1024;
+  static constexpr contents temp_storage = contents::none;
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static bool takes(InputIteratorT d_in, std::size_t num_items, OutputIteratorT, ReductionOpT, const T&) {
-    if constexpr (sizeof(T) > 40) {
-      return false;
-    } else if constexpr (is_measured<InputIteratorT, ReductionOpT, T>) {
-      return num_items <= most_measured && reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0;
-    } else if constexpr (class_of<ReductionOpT> == tuning::operators::sum) {
-      return num_items <= reductions::one_block::block_threads;
-    } else {
-      return num_items <= most_threads;
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    if constexpr (sizeof(T) <= 40) {
+      if (d_temp_storage != nullptr && are_few<ReductionOpT, T>(d_in, num_items))
+        return reduce_few(d_in, num_items, d_out, reduction_op, init, stream);
     }
+    return reductions::one_block::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init,
+                                         stream);
+  }
+
+ private:
+  template <class ReductionOpT, class T, class InputIteratorT>
+  static bool are_few(InputIteratorT d_in, std::size_t num_items) {
+    if constexpr (is_measured<InputIteratorT, ReductionOpT, T>)
+      return num_items == 0 || (num_items <= most_measured && reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0);
+    else if constexpr (class_of<ReductionOpT> == tuning::operators::sum)
+      return num_items <= reductions::one_block::block_threads;
+    else
+      return num_items <= most_threads;
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
-                            ReductionOpT reduction_op, const T& init, cudaStream_t stream) {
+  static cudaError_t reduce_few(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
+                                ReductionOpT reduction_op, const T& init, cudaStream_t stream) {
+    if (num_items == 0) return parts::launch(no_items_kernel<OutputIteratorT, T>, 1, 1, stream, d_out, init);
     constexpr int vector_items = items_of_thread<InputIteratorT, ReductionOpT, T>();
     const std::size_t num_whole = num_items / vector_items, num_behind = num_items % vector_items;
     const std::size_t num_values = num_whole > num_behind ? num_whole : num_behind;
-    const int block_threads =
-        num_values == 0 ? parts::warp_threads
-                        : static_cast<int>(parts::ceil_div(num_values, parts::warp_threads)) * parts::warp_threads;
+    const int block_threads = static_cast<int>(parts::ceil_div(num_values, parts::warp_threads)) * parts::warp_threads;
     return parts::launch(few_items_kernel<vector_items, InputIteratorT, OutputIteratorT, ReductionOpT, T>, 1,
                          block_threads, stream, d_in, static_cast<unsigned>(num_items), d_out, reduction_op, init);
   }
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
-                            parts::lifted<ReductionOpT> lifted_op, const parts::maybe<T>& init, cudaStream_t stream) {
-    return reduce(d_in, num_items, d_out, lifted_op.reduction_op, init.value, stream);
+  static cudaError_t reduce_few(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
+                                parts::lifted<ReductionOpT> lifted_op, const parts::maybe<T>& init,
+                                cudaStream_t stream) {
+    return reduce_few(d_in, num_items, d_out, lifted_op.reduction_op, init.value, stream);
   }
 
- private:
   // Numbers by vectors, whose sums and extrema were measured by one_block: it has less to do where they are aligned.
   template <class InputIteratorT, class ReductionOpT, class T>
   static constexpr bool is_measured =

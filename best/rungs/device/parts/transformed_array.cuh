@@ -10,6 +10,7 @@
 
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/parts/maybe.cuh"
+#include "rungs/parts/pairs.cuh"
 #include "rungs/parts/vector_edges.cuh"
 
 namespace rungs::RUNGS_ABI::device {
@@ -96,34 +97,31 @@ template <int block_threads_, int vectors_per_thread, reading how, class Item, c
 struct tile_reader<block_threads_, vectors_per_thread, how, device::transformed_array<Item, TransformOpT, Value>> {
   using iterator = device::transformed_array<Item, TransformOpT, Value>;
   static constexpr int block_threads = block_threads_, vector_items = vector<Item>::num_items;
-  static constexpr int num_vectors = vectors_per_thread < 4 ? vectors_per_thread : 4;  // a functor may be long
+  // Few, as a functor may be long; of one tile one, so that more threads have a share of what there is to compute.
+  static constexpr int num_vectors = how == reading::one_tile ? 1 : vectors_per_thread < 4 ? vectors_per_thread : 4;
   static constexpr int tile_vectors = block_threads * num_vectors, tile_items = tile_vectors * vector_items;
 
-  // Folds the thread's items of the tiles first_tile, first_tile + stride … onto `aggregate`. In place of vectors that
-  // are not there the last one is loaded.
+  // Folds the thread's items of the tiles first_tile, first_tile + stride … onto `aggregate`: full tiles without a
+  // predicate, then the last one.
   template <class T, class ReductionOpT>
   static __device__ T reduce(const iterator& d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride,
                              T aggregate, ReductionOpT reduction_op) {
-    using value = typename type_under<T>::named;
     const vector_edges<Item, std::size_t> edges(d_in.d_in, num_items);
     const Item* const aligned = d_in.d_in + edges.num_before;
     const std::size_t whole_vectors = edges.whole_vectors();
-    for (std::size_t first = first_tile * tile_vectors; first < whole_vectors; first += stride * tile_vectors) {
-      const std::size_t mine = first + threadIdx.x;
-      vector<Item> loaded[num_vectors];
-#pragma unroll
-      for (int k = 0; k < num_vectors; ++k) {
-        const std::size_t at = mine + k * block_threads;
-        load(aligned + (at < whole_vectors ? at : whole_vectors - 1) * vector_items, loaded[k].words);
-      }
-#pragma unroll
-      for (int k = 0; k < num_vectors; ++k) {
-        if (mine + k * block_threads >= whole_vectors) break;
-        aggregate = reduction_op(aggregate, fold<value, 0, vector_items>(values{d_in, loaded[k]}, reduction_op));
+    const bool has_edge = first_tile == 0 && threadIdx.x < edges.num_edges;
+    Item edge{};
+    if (has_edge) edge = d_in.d_in[edges.index_of(threadIdx.x)];
+    std::size_t mine = first_tile * tile_vectors + threadIdx.x;
+    if constexpr (how != reading::one_tile) {
+      for (; mine - threadIdx.x + tile_vectors <= whole_vectors; mine += stride * tile_vectors) {
+        const auto all = [](int) { return true; };
+        aggregate = reduce_present(d_in, aligned, mine, all, aggregate, reduction_op);
       }
     }
-    if (first_tile == 0 && threadIdx.x < edges.num_edges)
-      aggregate = reduction_op(aggregate, static_cast<value>(d_in[edges.index_of(threadIdx.x)]));
+    const auto present = [=](int k) { return mine + k * block_threads < whole_vectors; };
+    aggregate = reduce_present(d_in, aligned, mine, present, aggregate, reduction_op);
+    if (has_edge) aggregate = reduction_op(aggregate, static_cast<typename type_under<T>::named>(d_in.value_of(edge)));
     return aggregate;
   }
 
@@ -133,10 +131,22 @@ struct tile_reader<block_threads_, vectors_per_thread, how, device::transformed_
     const vector<Item>& loaded;
     __device__ Value operator[](int i) const { return of.value_of(loaded[i]); }
   };
-  static __device__ void load(const Item* from, unsigned* words) {
-    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: all loads before the first use
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "l"(from));
+
+  // Those of the thread's vectors of a tile that are present(k); `mine` is the first of them. All loads are issued
+  // before the first of them is used: a branch between them would have ptxas load one after the other.
+  template <class T, class Present, class ReductionOpT>
+  static __device__ T reduce_present(const iterator& d_in, const Item* aligned, std::size_t mine, Present present,
+                                     T aggregate, ReductionOpT reduction_op) {
+    using value = typename type_under<T>::named;
+    vector<Item> loaded[num_vectors];
+#pragma unroll
+    for (int k = 0; k < num_vectors; ++k)
+      if (present(k)) loaded[k] = load_vector(aligned, mine + k * block_threads);
+#pragma unroll
+    for (int k = 0; k < num_vectors; ++k)
+      if (present(k))
+        aggregate = reduction_op(aggregate, fold<value, 0, vector_items>(values{d_in, loaded[k]}, reduction_op));
+    return aggregate;
   }
 };
 
