@@ -184,8 +184,8 @@ using pieces_of_reduction = pieces_of<typename Reduction::Items::iterator>;
 template <class Reduction>
 inline constexpr unsigned piece_items_of_reduction = piece_items_of<typename Reduction::Items::iterator>;
 
-// Doubles and small integers that threads take by share_of_items, with the same result. Of these the compiler awaits
-// each load before the next where either kind of load can have made a piece.
+// Items of 8 bytes and small integers that threads take by share_of_items, with the same result. Of these the compiler
+// awaits each load before the next where either kind of load can have made a piece.
 template <class shape, class Reduction>
 inline constexpr bool takes_shares = [] {
   using pieces = pieces_of_reduction<Reduction>;
@@ -193,7 +193,8 @@ inline constexpr bool takes_shares = [] {
   if constexpr (!pieces::in_vectors || shape::parts_at_once > 1)
     return false;
   else
-    return std::is_same_v<item, double> || (std::is_integral_v<item> && sizeof(item) < 4 && shape::pieces >= 8);
+    return std::is_same_v<item, double> || (std::is_integral_v<item> && sizeof(item) < 4 && shape::pieces >= 8) ||
+           (sizeof(item) == 8 && shape::pieces > 8);
 }();
 
 // What a thread of a part has of it, if it has an item.
@@ -209,8 +210,7 @@ __device__ T share_of_part(const Reduction& reduction, const segment_parts& part
   if constexpr (takes_shares<shape, Reduction>) {
     using items_type = std::remove_const_t<decltype(items)>;
     using op_type = std::decay_t<decltype(op)>;
-    return share_of_items<threads, T, items_type, op_type, pieces, pieces / 2, 4, true>::reduce(items, size, thread,
-                                                                                                op);
+    return share_of_items<threads, T, items_type, op_type, pieces, pieces / 2, 4>::reduce(items, size, thread, op);
   } else {
     T value;
     bool has_value = false;
@@ -219,30 +219,24 @@ __device__ T share_of_part(const Reduction& reduction, const segment_parts& part
       has_value = true;
     };
     const unsigned whole = size / piece_items * piece_items;
-    const auto take_pieces = [&] {
-      for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
-        decltype(load_piece<T>(items, 0, true)) loaded[pieces];
+    for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
+      decltype(load_piece<T>(items, 0, true)) loaded[pieces];
 #pragma unroll
-        for (int p = 0; p < pieces; ++p)
-          if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
+      for (int p = 0; p < pieces; ++p)
+        if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
 #pragma unroll
-        for (int p = 0; p < pieces; ++p) {
-          if (first + p * stride >= whole) break;
-          if constexpr (from::in_vectors) {
-            take(from::template fold<T>(loaded[p], items, first + p * stride, op));
-          } else {
-            take(loaded[p]);
-          }
+      for (int p = 0; p < pieces; ++p) {
+        if (first + p * stride >= whole) break;
+        if constexpr (from::in_vectors) {
+          take(from::template fold<T>(loaded[p], items, first + p * stride, op));
+        } else {
+          take(loaded[p]);
         }
       }
-    };
-    if constexpr (piece_items > 1) {
-      const items_behind behind(items, whole, thread == size / piece_items % threads ? size - whole : 0);
-      take_pieces();
-      behind.template for_each<T>(take);
-    } else {
-      take_pieces();
     }
+    // The piece that is not whole.
+    if (thread == size / piece_items % threads)
+      for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
     return value;
   }
 }
@@ -439,6 +433,17 @@ cudaError_t reduce_short(const Reduction& reduction, const segment_parts& parts_
 // The most short parts that have threads of their own: of 30,303 segments of 33 items they took up to 9 % longer.
 inline constexpr std::size_t few_short_parts = 16384;
 
+// Whether a thread each is faster, by cells of an H200. It is not where threads of a warp read the same banks of shared
+// memory, for few segments of more than four pieces, and for very many of a few bytes.
+template <class Item>
+bool are_short(std::size_t segment_items, std::size_t num_segments) {
+  constexpr std::size_t stride_of_conflicts = sizeof(Item) < 8 ? 32 : 64;
+  const std::size_t segment_bytes = segment_items * sizeof(Item);
+  if (segment_bytes == 0 || segment_bytes > 128 || segment_bytes % stride_of_conflicts == 0) return false;
+  if (num_segments <= few_short_parts) return segment_bytes <= 64;
+  return sizeof(Item) > 1 || segment_bytes > 8 || num_segments <= short_segments_a_round;
+}
+
 template <class T, class Reduction>
 cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_parts,
                          cudaStream_t stream) {
@@ -456,7 +461,8 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   if constexpr (pieces_of_reduction<Reduction>::in_vectors && Reduction::leaves_aggregates) {
     return launch(std::integral_constant<int, 256>{}, eight);  // they have at least 64 KB
   } else if constexpr (pieces_of_reduction<Reduction>::in_vectors) {
-    if (parts_of.parts_per_segment == 1 && pieces > 0 && pieces <= 8) {
+    if (parts_of.parts_per_segment == 1 &&
+        are_short<typename pieces_of_reduction<Reduction>::item>(parts_of.segment_items, num_parts)) {
       if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
       return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
     }
@@ -511,7 +517,7 @@ __global__ void __launch_bounds__(cluster_part_shape::block_threads, cluster_par
 }
 
 // The most parts that are such clusters.
-inline constexpr std::size_t few_long_parts = 528;
+inline constexpr std::size_t few_long_parts = 264;
 
 inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_bytes) {
   const std::size_t parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);

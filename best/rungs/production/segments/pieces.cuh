@@ -71,40 +71,10 @@ inline __device__ void wait_for_copies() {
 #endif
 }
 
-// What lies behind the last whole piece: fewer items than a piece has, all on their way at once.
-template <class InputIteratorT>
-struct items_behind {
-  using pieces = pieces_of<InputIteratorT>;
-  using item = typename pieces::item;
-
-  const InputIteratorT& items;
-  unsigned first, count;
-  parts::vector<item> held;
-
-  __device__ items_behind(const InputIteratorT& items, unsigned first, unsigned count)
-      : items(items), first(first), count(count) {
-#pragma unroll
-    for (unsigned i = 0; i + 1 < piece_items_of<InputIteratorT>; ++i) {
-      if (i >= count) break;
-      const item each = pieces::address(items)[first + i];
-      memcpy(reinterpret_cast<unsigned char*>(held.words) + i * sizeof(item), &each, sizeof(item));
-    }
-  }
-  // take(value) for each in its order.
-  template <class T, class Take>
-  __device__ void for_each(const Take& take) const {
-#pragma unroll
-    for (unsigned i = 0; i + 1 < piece_items_of<InputIteratorT>; ++i) {
-      if (i >= count) break;
-      take(pieces::template at<T>(held[i], items, first + i));
-    }
-  }
-};
-
 // A thread's share of `size` items. So many pieces of it are on their way at once: aligned ones, others of items of at
-// least four bytes, and others of smaller items. With the first of them may be what lies behind the last whole piece.
+// least four bytes, and others of smaller items.
 template <int threads, class T, class InputIteratorT, class Op, unsigned aligned_at_once = 4,
-          unsigned unaligned_at_once = 2, unsigned shifted_at_once = 2, bool takes_end_early = false>
+          unsigned unaligned_at_once = 2, unsigned shifted_at_once = 2>
 struct share_of_items {
   using pieces = pieces_of<InputIteratorT>;
   using item = typename pieces::item;
@@ -164,9 +134,6 @@ struct share_of_items {
       take_items(thread);
     } else {
       const bool aligned = reinterpret_cast<std::uintptr_t>(pieces::address(items)) % 16 == 0;
-      const unsigned first_behind = whole * piece_items;
-      const unsigned num_behind = thread == whole % threads ? size - first_behind : 0;
-      const items_behind<InputIteratorT> behind(items, first_behind, takes_end_early ? num_behind : 0);
       if (aligned) {
         take_pieces<reading::by_vectors>(thread, whole);
       } else if constexpr (sizeof(item) >= 4) {
@@ -179,10 +146,9 @@ struct share_of_items {
           if (thread == (whole - 1) % threads) take_pieces<reading::by_items>(whole - 1, whole);
         }
       }
-      behind.template for_each<T>([&](const T& next) { folded.take(next, op); });
-      if constexpr (!takes_end_early)
+      if (thread == whole % threads)
 #pragma unroll 1
-        for (unsigned i = 0; i < num_behind; ++i) folded.take(static_cast<T>(items[first_behind + i]), op);
+        for (unsigned i = whole * piece_items; i < size; ++i) folded.take(static_cast<T>(items[i]), op);
     }
   }
 
