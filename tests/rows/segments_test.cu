@@ -165,6 +165,55 @@ TYPED_TEST(SegmentsOf, ManyOfOneSizeHaveTheBitsOfFew) {
       }
 }
 
+// A thread takes several short segments one after the other, where there are very many: with the bits of few.
+TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
+  using output = typename TestFixture::output;
+  using place = KeyValuePair<int, TypeParam>;
+  constexpr std::size_t few = 1000, n = 2 * production::short_segments_a_round + 7, piece = 16 / sizeof(TypeParam);
+  std::mt19937 engine(22);
+  std::vector<TypeParam> items(n * (piece + 1) + 1);
+  for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 180));
+  const device_vector<TypeParam> in(items);
+  for (const std::size_t size : {std::size_t{1}, std::size_t{3}, piece, piece + 1})
+    for (const std::size_t first : {0, 1}) {
+      SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << first);
+      const TypeParam* const d_in = in.items + first;
+      const auto sums = found_by<output>(sum_call, d_in, n, size);
+      const auto places = found_by<place>(arg_max_call, d_in, n, size);
+      for (const std::size_t before : {std::size_t{0}, n / 2, n - few}) {
+        const auto few_sums = found_by<output>(sum_call, d_in + before * size, few, size);
+        const auto few_places = found_by<place>(arg_max_call, d_in + before * size, few, size);
+        ASSERT_EQ(std::memcmp(few_sums.data(), sums.data() + before, few * sizeof(output)), 0);
+        for (std::size_t s = 0; s < few; ++s) {
+          ASSERT_EQ(few_places[s].key, places[before + s].key);
+          ASSERT_EQ(std::memcmp(&few_places[s].value, &places[before + s].value, sizeof(TypeParam)), 0);
+        }
+      }
+    }
+}
+
+// Few segments of several parts are a cluster each, many take two launches: with the same bits.
+TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {
+  using output = typename TestFixture::output;
+  std::mt19937 engine(23);
+  for (const std::size_t num_parts : {2, 3, 8}) {
+    const std::size_t size = (num_parts - 1) * production::most_part_bytes / sizeof(TypeParam) + 77;
+    const std::size_t n = production::few_long_parts / num_parts + 1;
+    std::vector<TypeParam> items(n * size + 1);
+    for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 100));
+    const device_vector<TypeParam> in(items);
+    for (const std::size_t first : {0, 1}) {
+      SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << first);
+      const TypeParam* const d_in = in.items + first;
+      const auto sums = found_by<output>(sum_call, d_in, n, size);
+      for (const std::size_t s : {std::size_t{0}, n / 2, n - 1}) {
+        const auto alone = found_by<output>(sum_call, d_in + s * size, 1, size);
+        ASSERT_EQ(std::memcmp(alone.data(), &sums[s], sizeof(output)), 0) << s;
+      }
+    }
+  }
+}
+
 // The bits of a segment are those of one alone, wherever it lies.
 TYPED_TEST(SegmentsOf, OneSizeHasTheBitsOfOneAlone) {
   using output = typename TestFixture::output;
@@ -533,20 +582,27 @@ TEST_F(Segments, FirstExtremaOfTiesZerosAndNaN) {
       }
       const device_vector<float> in(items);
       const offsets offsets = offsets::of(all, 1);
-      const auto expect_first = [&](bool least, const std::vector<KeyValuePair<int, float>>& found) {
-        for (std::size_t s = 0; s < n; ++s) {
-          const float* const own = &items[static_cast<std::size_t>(offsets.begins[s])];
+      // begin_of(s) and size_of(s): where segment s lies.
+      const auto expect_first = [&](bool least, const std::vector<KeyValuePair<int, float>>& found, auto begin_of,
+                                    auto size_of) {
+        for (std::size_t s = 0; s < found.size(); ++s) {
+          const float* const own = &items[static_cast<std::size_t>(begin_of(s))];
           std::size_t first = 0;
-          for (std::size_t i = 1; i < all[s]; ++i)
+          for (std::size_t i = 1; i < size_of(s); ++i)
             if (own[first] == own[first] && !(least ? own[i] >= own[first] : own[i] <= own[first])) first = i;
           ASSERT_EQ(found[s].key, static_cast<int>(first)) << s;
           ASSERT_EQ(std::memcmp(&found[s].value, own + first, sizeof(float)), 0) << s;
         }
       };
-      expect_first(true, found_by<KeyValuePair<int, float>>(arg_min_call, in.items, n, offsets.d_begins.items,
-                                                            offsets.d_ends.items));
-      expect_first(false, found_by<KeyValuePair<int, float>>(arg_max_call, in.items, n, offsets.d_begins.items,
-                                                             offsets.d_ends.items));
+      const auto expect_first_of = [&](auto begin_of, auto size_of, std::size_t n, const float* d_in, auto... where) {
+        expect_first(true, found_by<KeyValuePair<int, float>>(arg_min_call, d_in, n, where...), begin_of, size_of);
+        expect_first(false, found_by<KeyValuePair<int, float>>(arg_max_call, d_in, n, where...), begin_of, size_of);
+      };
+      expect_first_of([&](std::size_t s) { return offsets.begins[s]; }, [&](std::size_t s) { return all[s]; }, n,
+                      in.items, offsets.d_begins.items, offsets.d_ends.items);
+      for (const std::size_t size : {1, 3, 9, 31, 300, 70'000})
+        expect_first_of([=](std::size_t s) { return 1 + s * size; }, [=](std::size_t) { return size; },
+                        (num_items - 1) / size, in.items + 1, size);
     }
   }
 }

@@ -13,7 +13,7 @@
 // than 4096 segments, which are two launches, 20 bytes a segment and 1.3 MB.
 //
 // d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
-//               segments of a multiple of 16 bytes, is read by vectors.
+//               segments of a multiple of 16 bytes, is read by vectors; so are segments of up to 128 bytes anywhere.
 // d_out         one result a segment: any random-access output iterator.
 // num_segments, segment_size   any integers; a segment of one size has fewer than 2^32 items.
 // d_begin_offsets, d_end_offsets   random-access iterators of integers: segment s has the items d_in[begin] to
@@ -151,6 +151,10 @@ struct pieces_of<device::with_index<Item*, T>> {
     return alone.value;
   }
 
+  template <class Indexed>
+  static __device__ Indexed at(const item& read, const items_with_index& items, unsigned i) {
+    return {read, items.first + i};
+  }
   template <class Indexed, class Op>
   struct folded;
   template <class Indexed, bool least>

@@ -1,4 +1,5 @@
-// Segments of one size, reduced: by lanes of a warp each, by warps of a block, or in parts where they are long.
+// Segments of one size, reduced: by a thread each where they are short and lie in memory, by lanes of a warp each, by
+// warps of a block, or in parts where they are long.
 //
 // A part of a segment is cut into pieces of up to 16 bytes; piece p belongs to thread p % threads of the part. Which
 // thread takes which items, and in which order, follows from the size of the segments alone: a segment has the same
@@ -9,8 +10,11 @@
 #include <cstring>
 #include <type_traits>
 
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/capability.cuh"
 #include "rungs/parts/iterator_traits.cuh"
-#include "rungs/parts/launch.cuh"
+#include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/segments/pieces.cuh"
@@ -50,6 +54,24 @@ struct segment_items {
   }
   __device__ auto of_segment(long long begin) const { return d_in + static_cast<std::ptrdiff_t>(begin); }
 };
+
+// What parts came to, which a launch leaves for the next one.
+template <class T>
+struct write_part {
+  T* d_aggregates;
+  __device__ void operator()(std::size_t part, const T& aggregate, bool) const { d_aggregates[part] = aggregate; }
+};
+template <class T>
+struct aggregates_of_parts : segment_items<const T*> {};
+
+// Called first by each launch: the next one may begin early, and waits here.
+template <class Reduction>
+__device__ void meet_other_launch() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if constexpr (Reduction::leaves_aggregates) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if constexpr (Reduction::takes_aggregates) asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 // A piece by one load, or put together from its items; or the item of an iterator.
 template <class T, class InputIteratorT>
@@ -139,10 +161,17 @@ __device__ T reduce_valid_transposed(T (&values)[num_parts], NumValid num_valid,
   return values[0];
 }
 
+template <template <class> class Of, class Type>
+inline constexpr bool is_instance_of = false;
+template <template <class> class Of, class T>
+inline constexpr bool is_instance_of<Of, Of<T>> = true;
+
 // What to reduce, by what, and what to do with an aggregate: write(part, aggregate, whether there was an item).
 template <class Items_, class Op, class Write>
 struct reduction_of {
   using Items = Items_;
+  static constexpr bool leaves_aggregates = is_instance_of<write_part, Write>;
+  static constexpr bool takes_aggregates = is_instance_of<aggregates_of_parts, Items>;
   Items items;
   Op op;
   Write write;
@@ -152,9 +181,11 @@ reduction_of(Items, Op, Write) -> reduction_of<Items, Op, Write>;
 
 template <class Reduction>
 using pieces_of_reduction = pieces_of<typename Reduction::Items::iterator>;
+template <class Reduction>
+inline constexpr unsigned piece_items_of_reduction = piece_items_of<typename Reduction::Items::iterator>;
 
-// Doubles and small integers that threads take by share_of_items, with the same result. Of these the compiler awaits
-// each load before the next where either kind of load can have made a piece.
+// Items of 8 bytes and small integers that threads take by share_of_items, with the same result. Of these the compiler
+// awaits each load before the next where either kind of load can have made a piece.
 template <class shape, class Reduction>
 inline constexpr bool takes_shares = [] {
   using pieces = pieces_of_reduction<Reduction>;
@@ -162,20 +193,93 @@ inline constexpr bool takes_shares = [] {
   if constexpr (!pieces::in_vectors || shape::parts_at_once > 1)
     return false;
   else
-    return std::is_same_v<item, double> || (std::is_integral_v<item> && sizeof(item) < 4 && shape::pieces == 8);
+    return std::is_same_v<item, double> || (std::is_integral_v<item> && sizeof(item) < 4 && shape::pieces >= 8) ||
+           (sizeof(item) == 8 && shape::pieces > 8);
 }();
+
+// What a thread of a part has of it, if it has an item.
+template <class shape, class T, class Reduction>
+__device__ T share_of_part(const Reduction& reduction, const segment_parts& parts_of, std::size_t part) {
+  using from = pieces_of_reduction<Reduction>;
+  constexpr int threads = shape::threads, pieces = shape::pieces;
+  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>, stride = threads * piece_items;
+  const auto& op = reduction.op;
+  const unsigned thread = threadIdx.x % threads;
+  const auto items = reduction.items.of(parts_of, part);
+  const unsigned size = parts_of.size(part);
+  if constexpr (takes_shares<shape, Reduction>) {
+    using items_type = std::remove_const_t<decltype(items)>;
+    using op_type = std::decay_t<decltype(op)>;
+    return share_of_items<threads, T, items_type, op_type, pieces, pieces / 2, 4>::reduce(items, size, thread, op);
+  } else {
+    T value;
+    bool has_value = false;
+    const auto take = [&](const T& next) {
+      value = has_value ? op(value, next) : next;
+      has_value = true;
+    };
+    const unsigned whole = size / piece_items * piece_items;
+    for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
+      decltype(load_piece<T>(items, 0, true)) loaded[pieces];
+#pragma unroll
+      for (int p = 0; p < pieces; ++p)
+        if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
+#pragma unroll
+      for (int p = 0; p < pieces; ++p) {
+        if (first + p * stride >= whole) break;
+        if constexpr (from::in_vectors) {
+          take(from::template fold<T>(loaded[p], items, first + p * stride, op));
+        } else {
+          take(loaded[p]);
+        }
+      }
+    }
+    // The piece that is not whole.
+    if (thread == size / piece_items % threads)
+      for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
+    return value;
+  }
+}
+
+// The threads' shares of a part of `size` items, combined, in the first of them.
+template <class shape, unsigned piece_items, class T, class Op>
+__device__ T reduce_shares(T value, unsigned size, const Op& op) {
+  const unsigned thread = threadIdx.x % shape::threads, before = thread / shape::lanes * shape::lanes;
+  const unsigned num_valid = size / piece_items + (size % piece_items != 0);  // threads that have a value
+  value = reduce_valid_lanes<shape::lanes>(value, num_valid > before ? num_valid - before : 0, op);
+  if constexpr (shape::warps > 1) {
+    __shared__ T of_warps[shape::block_threads / parts::warp_threads];
+    const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+    if (lane == 0) of_warps[warp] = value;
+    __syncthreads();
+    value = of_warps[warp / shape::warps * shape::warps + lane % shape::warps];
+    value = reduce_valid_lanes<shape::warps>(
+        value, static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads)), op);
+  }
+  return value;
+}
+
+// A launch that takes aggregates of the one before may begin early.
+template <class Reduction, class... Parameters, class... Arguments>
+cudaError_t launch_next(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads, cudaStream_t stream,
+                        Arguments... arguments) {
+  bool overlaps = false;
+  if constexpr (Reduction::takes_aggregates)
+    if (const cudaError_t error = parts::overlaps_launches(overlaps)) return error;
+  return parts::launch_overlapped(kernel, grid_blocks, block_threads, 0, overlaps, stream, arguments...);
+}
 
 // The parts' items, accumulated in T.
 template <class shape, class T, class Reduction>
 __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
     reduce_parts_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_parts) {
+  meet_other_launch<Reduction>();
   if constexpr (shape::parts_at_once > 1) {  // as reduce_parts has it, and without a division for each
     parts_of.parts_per_segment = 1;
     parts_of.part_items = static_cast<unsigned>(parts_of.segment_items);
   }
-  using from = pieces_of_reduction<Reduction>;
-  constexpr int threads = shape::threads, pieces = shape::pieces;
-  constexpr unsigned piece_items = piece_items_of<typename Reduction::Items::iterator>, stride = threads * piece_items;
+  constexpr int threads = shape::threads;
+  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
   const auto& op = reduction.op;
   const unsigned thread = threadIdx.x % threads;
   const std::size_t first_part = blockIdx.x * std::size_t{shape::block_parts * shape::parts_at_once} +
@@ -185,91 +289,184 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
 #pragma unroll
   for (int r = 0; r < shape::parts_at_once; ++r) {
     const std::size_t part = first_part + r * shape::next_part;
-    if (part >= num_parts) continue;
-    const auto items = reduction.items.of(parts_of, part);
-    const unsigned size = parts_of.size(part);
-    T& value = values[r];
-    if constexpr (takes_shares<shape, Reduction>) {
-      using items_type = std::remove_const_t<decltype(items)>;
-      using op_type = std::decay_t<decltype(op)>;
-      value = share_of_items<threads, T, items_type, op_type, pieces, pieces / 2, 4>::reduce(items, size, thread, op);
-    } else {
-      bool has_value = false;
-      const auto take = [&](const T& next) {
-        value = has_value ? op(value, next) : next;
-        has_value = true;
-      };
-      const unsigned whole = size / piece_items * piece_items;
-      for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
-        decltype(load_piece<T>(items, 0, true)) loaded[pieces];
-#pragma unroll
-        for (int p = 0; p < pieces; ++p)
-          if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
-#pragma unroll
-        for (int p = 0; p < pieces; ++p) {
-          if (first + p * stride >= whole) break;
-          if constexpr (from::in_vectors) {
-            take(from::template fold<T>(loaded[p], items, first + p * stride, op));
-          } else {
-            take(loaded[p]);
-          }
-        }
-      }
-      // The piece that is not whole.
-      if (thread == size / piece_items % threads)
-        for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
-    }
+    if (part < num_parts) values[r] = share_of_part<shape, T>(reduction, parts_of, part);
   }
 
-  const auto size_of = [&](std::size_t part) { return part < num_parts ? parts_of.size(part) : 0; };
-  const auto num_valid_of = [](unsigned size) {  // threads that have a value
-    return size / piece_items + (size % piece_items != 0);
-  };
   if constexpr (shape::transposed) {
     constexpr unsigned sharing = threads / shape::parts_at_once;
-    const unsigned num_valid_of_any = num_valid_of(parts_of.part_items);
+    const unsigned size = parts_of.part_items, num_valid_of_any = size / piece_items + (size % piece_items != 0);
     const auto num_valid = [&](unsigned r) { return first_part + r < num_parts ? num_valid_of_any : 0; };
     const T value = reduce_valid_transposed<threads>(values, num_valid, op);
     const std::size_t part = first_part + thread / sharing;
-    if (thread % sharing == 0 && part < num_parts) reduction.write(part, value, parts_of.part_items > 0);
+    if (thread % sharing == 0 && part < num_parts) reduction.write(part, value, size > 0);
   } else {
 #pragma unroll
     for (int r = 0; r < shape::parts_at_once; ++r) {
       const std::size_t part = first_part + r * shape::next_part;
-      const unsigned size = size_of(part), num_valid = num_valid_of(size);
-      const unsigned before = thread / shape::lanes * shape::lanes;
-      T value = reduce_valid_lanes<shape::lanes>(values[r], num_valid > before ? num_valid - before : 0, op);
-      if constexpr (shape::warps > 1) {
-        __shared__ T of_warps[shape::block_threads / parts::warp_threads];
-        const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
-        if (lane == 0) of_warps[warp] = value;
-        __syncthreads();
-        value = of_warps[warp / shape::warps * shape::warps + lane % shape::warps];
-        value = reduce_valid_lanes<shape::warps>(
-            value, static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads)), op);
-      }
+      const unsigned size = part < num_parts ? parts_of.size(part) : 0;
+      const T value = reduce_shares<shape, piece_items>(values[r], size, op);
       if (thread == 0 && part < num_parts) reduction.write(part, value, size > 0);
     }
   }
 }
 
+// Sixteen bytes of items in shared memory, wherever they begin. What lies behind the segment is read, too.
+template <class Item>
+__device__ parts::vector<Item> piece_in_shared_memory(const Item* items) {
+  parts::vector<Item> piece;
+  if constexpr (sizeof(Item) < 4) {
+    const unsigned offset = reinterpret_cast<std::uintptr_t>(items) % 4;
+    const auto* const from = reinterpret_cast<const unsigned*>(reinterpret_cast<const unsigned char*>(items) - offset);
+    unsigned word = from[0];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const unsigned next = from[w + 1];
+      piece.words[w] = __funnelshift_r(word, next, 8 * offset);
+      word = next;
+    }
+  } else {
+#pragma unroll
+    for (unsigned i = 0; i < 16 / sizeof(Item); ++i) {
+      const Item each = items[i];
+      memcpy(reinterpret_cast<unsigned char*>(piece.words) + i * sizeof(Item), &each, sizeof(Item));
+    }
+  }
+  return piece;
+}
+
+// A segment of up to so many pieces in shared memory by one thread, in the order of a lane for each piece.
+template <int most_pieces, class T, class InputIteratorT, class Op>
+__device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& op) {
+  using from = pieces_of<InputIteratorT>;
+  constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
+  const unsigned whole = size / piece_items, num_behind = size % piece_items;
+  T values[most_pieces];
+#pragma unroll
+  for (unsigned p = 0; p < most_pieces; ++p) {
+    const unsigned first = p * piece_items;
+    if constexpr (!from::in_vectors) {
+      if (p < whole) values[p] = static_cast<T>(items[first]);
+    } else {
+      if (p > whole || (p == whole && num_behind == 0)) continue;
+      const auto piece = piece_in_shared_memory(from::address(items) + first);
+      if (p < whole) {
+        values[p] = from::template fold<T>(piece, items, first, op);
+      } else {
+        values[p] = from::template at<T>(piece[0], items, first);
+#pragma unroll
+        for (unsigned i = 1; i + 1 < piece_items; ++i)
+          if (i < num_behind) values[p] = op(values[p], from::template at<T>(piece[i], items, first + i));
+      }
+    }
+  }
+  const unsigned num_valid = whole + (num_behind != 0);
+#pragma unroll
+  for (unsigned distance = most_pieces / 2; distance > 0; distance /= 2)
+#pragma unroll
+    for (unsigned lane = 0; lane < distance; ++lane)
+      if (lane + distance < num_valid) values[lane] = op(values[lane], values[lane + distance]);
+  return values[0];
+}
+
+// Segments of so many pieces have a thread each. A block copies its segments to shared memory in whole vectors: lanes
+// that read their own segments would take each vector several times.
+template <int pieces_>
+struct short_shape {
+  static constexpr int threads = 128, pieces = pieces_, most_rounds = 16;
+  static constexpr unsigned tile_bytes = threads * 16 * (pieces > 4 ? pieces : 4);
+  // A tile may begin within a vector, and the last piece be read beyond it.
+  static constexpr unsigned num_vectors = tile_bytes / 16 + 3;
+};
+
+template <class shape, class T, class Reduction>
+__global__ void __launch_bounds__(shape::threads)
+    reduce_short_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_segments,
+                        unsigned block_segments) {
+  meet_other_launch<Reduction>();
+  using from = pieces_of_reduction<Reduction>;
+  using item = typename from::item;
+  __shared__ uint4 held[shape::num_vectors];
+  auto* const bytes = reinterpret_cast<unsigned char*>(held);
+  const std::size_t first = blockIdx.x * std::size_t{block_segments};
+  const auto num_here = static_cast<unsigned>(parts::at_most(num_segments - first, block_segments));
+  const auto size = static_cast<unsigned>(parts_of.segment_items), segment_bytes = size * unsigned{sizeof(item)};
+
+  // Vectors that lie in the input as a whole come asynchronously, others by items.
+  const auto* const input = reinterpret_cast<const unsigned char*>(from::address(reduction.items.of(parts_of, 0)));
+  const std::size_t input_bytes = num_segments * segment_bytes, begin = first * segment_bytes;
+  const unsigned before = reinterpret_cast<std::uintptr_t>(input + begin) % 16;
+  const unsigned num_vectors = (before + num_here * segment_bytes + 15) / 16;
+  for (unsigned v = threadIdx.x; v < num_vectors; v += shape::threads) {
+    const std::size_t at = begin + v * 16 - before;  // may wrap, before the input
+    if (at < input_bytes && input_bytes - at >= 16) {
+      copy_16_bytes(held + v, reinterpret_cast<const uint4*>(input + at));
+    } else {
+      for (unsigned i = 0; i < 16; i += sizeof(item))
+        if (at + i < input_bytes)
+          *reinterpret_cast<item*>(bytes + v * 16 + i) = *reinterpret_cast<const item*>(input + at + i);
+    }
+  }
+  wait_for_copies();
+  __syncthreads();
+
+  auto items = reduction.items;
+  items.d_in = reinterpret_cast<decltype(items.d_in)>(bytes + before);
+  for (unsigned s = threadIdx.x; s < num_here; s += shape::threads)
+    reduction.write(first + s, reduce_alone<shape::pieces, T>(items.of(parts_of, s), size, reduction.op), true);
+}
+
+// Threads take several segments one after the other where there are more than this for each.
+inline constexpr std::size_t short_segments_a_round = std::size_t{1} << 18;
+
+template <class shape, class T, class Reduction>
+cudaError_t reduce_short(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                         cudaStream_t stream) {
+  using item = typename pieces_of_reduction<Reduction>::item;
+  const std::size_t of_tile = shape::tile_bytes / (shape::threads * parts_of.segment_items * sizeof(item));
+  const std::size_t rounds = parts::at_most(parts::at_most(of_tile, shape::most_rounds),
+                                            parts::ceil_div(num_segments, short_segments_a_round));
+  const std::size_t block_segments = rounds * shape::threads;
+  return launch_next<Reduction>(reduce_short_kernel<shape, T, Reduction>, parts::ceil_div(num_segments, block_segments),
+                                shape::threads, stream, reduction, parts_of, num_segments, block_segments);
+}
+
 // The most short parts that have threads of their own: of 30,303 segments of 33 items they took up to 9 % longer.
 inline constexpr std::size_t few_short_parts = 16384;
+
+// Whether a thread each is faster, by cells of an H200. It is not where threads of a warp read the same banks of shared
+// memory, for few segments of more than four pieces, and for very many of a few bytes.
+template <class Item>
+bool are_short(std::size_t segment_items, std::size_t num_segments) {
+  constexpr std::size_t stride_of_conflicts = sizeof(Item) < 8 ? 32 : 64;
+  const std::size_t segment_bytes = segment_items * sizeof(Item);
+  if (segment_bytes == 0 || segment_bytes > 128 || segment_bytes % stride_of_conflicts == 0) return false;
+  if (num_segments <= few_short_parts) return segment_bytes <= 64;
+  return sizeof(Item) > 1 || segment_bytes > 8 || num_segments <= short_segments_a_round;
+}
 
 template <class T, class Reduction>
 cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_parts,
                          cudaStream_t stream) {
   const auto launch = [&](auto threads, auto pieces) {
     using shape = part_shape<threads(), pieces()>;
-    return parts::launch(reduce_parts_kernel<shape, T, Reduction>,
-                         parts::ceil_div(num_parts, shape::block_parts * shape::parts_at_once), shape::block_threads,
-                         stream, reduction, parts_of, num_parts);
+    return launch_next<Reduction>(reduce_parts_kernel<shape, T, Reduction>,
+                                  parts::ceil_div(num_parts, shape::block_parts * shape::parts_at_once),
+                                  shape::block_threads, stream, reduction, parts_of, num_parts);
   };
   constexpr std::integral_constant<int, 1> one;
   constexpr std::integral_constant<int, 2> two;
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
-  const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of<typename Reduction::Items::iterator>);
+  const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of_reduction<Reduction>);
+  if constexpr (pieces_of_reduction<Reduction>::in_vectors && Reduction::leaves_aggregates) {
+    return launch(std::integral_constant<int, 256>{}, eight);  // they have at least 64 KB
+  } else if constexpr (pieces_of_reduction<Reduction>::in_vectors) {
+    if (parts_of.parts_per_segment == 1 &&
+        are_short<typename pieces_of_reduction<Reduction>::item>(parts_of.segment_items, num_parts)) {
+      if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
+      return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+    }
+  }
   // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
   // time; lanes without a piece do not change the order.
   if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
@@ -288,15 +485,39 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   return launch(std::integral_constant<int, 256>{}, eight);
 }
 
-// Writes what a part came to, for the second launch.
-template <class T>
-struct write_part {
-  T* d_aggregates;
-  __device__ void operator()(std::size_t part, const T& aggregate, bool) const { d_aggregates[part] = aggregate; }
-};
-
 // Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
 inline constexpr std::size_t most_part_bytes = 128 * 1024;
+
+// Few segments of two to eight parts, a cluster each, in one launch. Its blocks have more on their way than those of
+// many parts.
+struct cluster_part_shape : part_shape<256, 16> {
+  static constexpr int blocks = 1, most_parts = cluster::parts::portable_cluster_blocks;
+};
+
+template <class T, class Reduction>
+__global__ void __launch_bounds__(cluster_part_shape::block_threads, cluster_part_shape::blocks)
+    reduce_cluster_kernel(Reduction reduction, segment_parts parts_of) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  using shape = cluster_part_shape;
+  alignas(16) __shared__ T aggregates[shape::most_parts + 20 / sizeof(T)];  // and what a piece has behind them
+  cluster::parts::arrive_started();
+  const T share = share_of_part<shape, T>(reduction, parts_of, blockIdx.x);
+  const T value =
+      reduce_shares<shape, piece_items_of_reduction<Reduction>>(share, parts_of.size(blockIdx.x), reduction.op);
+  cluster::parts::wait();
+  const unsigned rank = cluster::parts::block_rank();
+  if (threadIdx.x == 0) *cluster::parts::of_rank(aggregates + rank, 0) = value;
+  cluster::parts::meet();
+  if (rank == 0 && threadIdx.x == 0) {
+    const T* const of_parts = aggregates;
+    reduction.write(parts_of.segment(blockIdx.x),
+                    reduce_alone<shape::most_parts, T>(of_parts, parts_of.parts_per_segment, reduction.op), true);
+  }
+#endif
+}
+
+// The most parts that are such clusters.
+inline constexpr std::size_t few_long_parts = 264;
 
 inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_bytes) {
   const std::size_t parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);
@@ -317,11 +538,19 @@ cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments
                               segment_size, most_parts * piece_items_of<typename Reduction::Items::iterator>)) *
                           piece_items_of<typename Reduction::Items::iterator>;
   const auto num_parts = static_cast<unsigned>(parts::ceil_div(segment_size, part_items));
+  if (num_parts > 1 && num_parts <= cluster_part_shape::most_parts && num_segments * num_parts <= few_long_parts) {
+    int cc = 0;
+    if (const cudaError_t error = parts::code_capability(cc)) return error;
+    if (cc >= 90)
+      return cluster::parts::launch_clusters(reduce_cluster_kernel<T, Reduction>, num_segments,
+                                             {static_cast<int>(num_parts), cluster_part_shape::block_threads}, stream,
+                                             reduction, segment_parts{segment_size, num_parts, part_items});
+  }
   const cudaError_t error =
       reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}},
                       segment_parts{segment_size, num_parts, part_items}, num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
-  return reduce_parts<T>(reduction_of{segment_items<const T*>{d_aggregates, false}, reduction.op, reduction.write},
+  return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);
 }
 

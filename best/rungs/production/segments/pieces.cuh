@@ -26,6 +26,11 @@ struct pieces_of {
   static __device__ T fold(const parts::vector<item>& piece, const InputIteratorT&, unsigned, const Op& op) {
     return parts::fold_vector<T>(piece, op);
   }
+  // items[i], which has been read.
+  template <class T>
+  static __device__ T at(const item& read, const InputIteratorT&, unsigned) {
+    return static_cast<T>(read);
+  }
   // What a thread has of its pieces, which it takes in the order of their items.
   template <class T, class Op>
   struct folded {
