@@ -73,7 +73,7 @@ TEST(Fuzz, DrawingReachesEveryKindAndEveryValueOfEveryMember) {
   EXPECT_GT(num_companions, num_cases / 40);
   EXPECT_GT(num_in_place, num_cases / 50);
   EXPECT_GT(num_short_rows, num_cases / 100);
-  EXPECT_GT(num_long_rows, num_cases / 200);
+  EXPECT_GT(num_long_rows, num_cases / 400);
   EXPECT_GT(num_short_segments, num_cases / 50);
   EXPECT_GT(num_many_segments, num_cases / 1000);
   EXPECT_LT(num_items / num_cases, 40'000u) << "a million cases would take too long";
