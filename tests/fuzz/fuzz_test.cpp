@@ -242,7 +242,6 @@ void expect_sums_that_saturate(const char* name) {
 TEST(Fuzz, SomeSumsSaturate) {
   expect_sums_that_saturate<unsigned char>("scan.exclusive_saturating.u8");
   expect_sums_that_saturate<signed char>("scan.inclusive_saturating_from_zero.i8");
-  expect_sums_that_saturate<short>("scan.inclusive_saturating.i16");
 }
 
 // What the header promises of nothing.
