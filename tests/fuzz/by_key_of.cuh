@@ -53,14 +53,14 @@ template <class T>
 struct runs_of {
   using item = T;
   static run_recipe recipe_for(const fuzz_case& one, u64 shot) {
-    return {{mixed(one.seed, shot), one.values, one.n, 0, false}, one.runs};
+    return {{mixed(one.seed, shot), one.values, one.n, 0, any_numbers}, one.runs};
   }
 };
-template <class T>
+template <class T, numbers taken = summable_numbers>
 struct values_of {
   using item = T;
   static recipe recipe_for(const fuzz_case& one, u64 shot) {
-    return {mixed(one.seed, 200 + shot), one.values, one.n, 0, true};
+    return {mixed(one.seed, 200 + shot), one.values, one.n, 0, taken};
   }
 };
 template <class T>

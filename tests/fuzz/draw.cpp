@@ -22,7 +22,7 @@ constexpr field all_fields[] = {
     {"in_place", &fuzz_case::in_place, 0, 1},
     {"in_offset", &fuzz_case::in_offset, 0, 15},
     {"out_offset", &fuzz_case::out_offset, 0, 15},
-    {"rows", &fuzz_case::rows, 1, 4096},
+    {"rows", &fuzz_case::rows, 1, 1 << 15},
     {"gap", &fuzz_case::gap, 0, 64},
     {"bins", &fuzz_case::bins, 1, 1 << 17},
     {"runs", &fuzz_case::runs, 0, 20},
@@ -85,17 +85,29 @@ u64 num_bins(dice& dice) {
 constexpr std::size_t most_bytes = 32u << 20, most_bytes_replayed = 8u << 20;  // of an input or an output, usually
 constexpr std::size_t huge_from = std::size_t{1} << 25;                        // items: then of at most 4 bytes
 
+// Few long rows, some, or many short ones, which share their vectors with what is beside them.
+void draw_region(dice& dice, fuzz_case& drawn) {
+  const u64 shape = dice.below(3);
+  drawn.rows = 1 + dice.below(shape == 0 ? 3 : shape == 1 ? 300 : 4096);
+  drawn.n = shape == 2 ? 1 + dice.below(64) : drawn.n / drawn.rows;
+  drawn.gap = dice.one_in(3) ? 0 : dice.below(65);
+}
+
+// Up to 64 items each. Sometimes there are few segments, of as many items as other calls have.
+void draw_segments(dice& dice, fuzz_case& drawn) {
+  const bool are_long = dice.one_in(16);
+  drawn.rows = are_long || dice.one_in(8) ? 1 + dice.below(8) : dice.between_powers(0, 15);
+  drawn.n = are_long ? drawn.n / drawn.rows : dice.below(65);
+}
+
 void draw_common(dice& dice, fuzz_case& drawn, const traits& of) {
   drawn.values = dice.one_in(2) ? u64{random_values} : dice.below(special_values + 1);
   if (of.family == family::histogram) {
     drawn.bins = num_bins(dice);
     drawn.levels = dice.below(3);
-    if (of.has_rows) {
-      drawn.rows = dice.one_in(3) ? 1 + dice.below(3) : 1 + dice.below(300);
-      drawn.gap = dice.one_in(3) ? 0 : dice.below(65);
-      drawn.n /= drawn.rows;
-    }
+    if (of.has_rows) draw_region(dice, drawn);
   }
+  if (of.family == family::segments) draw_segments(dice, drawn);
   if (of.family == family::by_key) drawn.runs = dice.one_in(3) ? 0 : dice.below(21);
   if (!dice.one_in(3)) drawn.in_offset = dice.below(16);
   if (!dice.one_in(3)) drawn.out_offset = dice.below(16);
@@ -116,10 +128,8 @@ fuzz_case valid(fuzz_case drawn, std::span<const traits> kinds) {
   if (!of.may_be_in_place) drawn.in_place = 0;
   if (of.is_in_place) drawn.in_place = 1;
   if (!of.has_special_values && drawn.values == special_values) drawn.values = random_values;
-  if (!of.has_rows) {
-    drawn.rows = 1;
-    drawn.gap = 0;
-  }
+  if (!of.has_rows) drawn.rows = 1;
+  if (!of.has_rows || of.family != family::histogram) drawn.gap = 0;
   if (of.family != family::histogram) {
     drawn.bins = 1;
     drawn.levels = 0;

@@ -23,7 +23,7 @@ inline constexpr u64 mixed(u64 seed, u64 counter) {
   return z ^ z >> 31;
 }
 
-enum class family { reduction, scan, histogram, by_key };
+enum class family { reduction, scan, histogram, by_key, segments };
 
 // What drawing has to know of a kind of call.
 struct traits {
@@ -48,19 +48,20 @@ enum stream_kind : u64 { non_blocking, legacy, per_thread };
 struct fuzz_case {
   u64 seed = 0;  // of the inputs, too
   u64 kind = 0;
-  u64 n = 0;                          // items; of a histogram: pixels in a row
+  u64 n = 0;                          // items; of a histogram: pixels in a row; of segments: items of each
   u64 in_offset = 0, out_offset = 0;  // items
   u64 values = 0, in_place = 0;
   u64 form = 0, contents = 0, storage_offset = 0;  // of temporary storage, in bytes
   u64 stream = 0;
-  u64 replays = 0;                              // of a graph; 0: a plain call
-  u64 before = 0;                               // seed of a call that had the same storage or workspace before; 0: none
-  u64 repeated = 0;                             // that call is the same but for its items
-  u64 companion = 0;                            // seed of a call on another stream at the same time; 0: none
-  u64 fresh = 0;                                // a workspace of its own
-  u64 refusal = 0;                              // first a call with one byte too few
-  u64 bins = 1, levels = 0, rows = 1, gap = 0;  // of histograms; the gap between rows, in samples
-  u64 runs = 0;                                 // of equal keys or flags: they have 2^runs items in the mean
+  u64 replays = 0;                    // of a graph; 0: a plain call
+  u64 before = 0;                     // seed of a call that had the same storage or workspace before; 0: none
+  u64 repeated = 0;                   // that call is the same but for its items
+  u64 companion = 0;                  // seed of a call on another stream at the same time; 0: none
+  u64 fresh = 0;                      // a workspace of its own
+  u64 refusal = 0;                    // first a call with one byte too few
+  u64 rows = 1;                       // of a histogram; or segments
+  u64 bins = 1, levels = 0, gap = 0;  // of histograms; the gap between rows, in samples
+  u64 runs = 0;                       // of equal keys or flags: they have 2^runs items in the mean
 
   bool operator==(const fuzz_case&) const = default;
 };

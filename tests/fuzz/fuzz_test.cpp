@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "fuzz/check.hpp"
@@ -38,6 +39,7 @@ TEST(Fuzz, DrawingIsAFunctionOfTheSeed) {
 TEST(Fuzz, DrawingReachesEveryKindAndEveryValueOfEveryMember) {
   std::set<u64> kinds_seen, forms, contents, streams, replays, values;
   u64 num_empty = 0, num_huge = 0, num_items = 0, num_before = 0, num_companions = 0, num_in_place = 0;
+  u64 num_short_rows = 0, num_long_rows = 0, num_short_segments = 0, num_many_segments = 0;
   constexpr u64 num_cases = 200'000;
   for (u64 i = 0; i < num_cases; ++i) {
     const fuzz_case one = draw(mixed(3, i), all_traits());
@@ -53,6 +55,11 @@ TEST(Fuzz, DrawingReachesEveryKindAndEveryValueOfEveryMember) {
     num_before += one.before != 0;
     num_companions += one.companion != 0;
     num_in_place += one.in_place;
+    const traits& of = all_traits()[one.kind];
+    num_short_rows += of.has_rows && of.family == family::histogram && one.n <= 64 && one.rows > 300;
+    num_long_rows += of.has_rows && of.family == family::histogram && one.n > 1000 && one.rows > 1;
+    num_short_segments += of.family == family::segments && one.n >= 1 && one.n <= 64;
+    num_many_segments += of.family == family::segments && one.rows > 1 << 14;
   }
   EXPECT_EQ(kinds_seen.size(), all_traits().size());
   EXPECT_EQ(forms.size(), 2u);
@@ -65,6 +72,10 @@ TEST(Fuzz, DrawingReachesEveryKindAndEveryValueOfEveryMember) {
   EXPECT_GT(num_before, num_cases / 10);
   EXPECT_GT(num_companions, num_cases / 40);
   EXPECT_GT(num_in_place, num_cases / 50);
+  EXPECT_GT(num_short_rows, num_cases / 100);
+  EXPECT_GT(num_long_rows, num_cases / 400);
+  EXPECT_GT(num_short_segments, num_cases / 50);
+  EXPECT_GT(num_many_segments, num_cases / 1000);
   EXPECT_LT(num_items / num_cases, 40'000u) << "a million cases would take too long";
 }
 
@@ -177,6 +188,60 @@ TEST(Fuzz, ReductionsEndWhereScansDo) {
     const auto sums = as<int>(kinds()[scan.kind]->expected(scan, 0, canary));
     ASSERT_EQ(sum.front(), sums.back());
   }
+}
+
+// Of 128 bits, too: the sum of all items but the last is the last output of an exclusive scan.
+TEST(Fuzz, WideReductionsEndWhereScansDo) {
+  u64 num_wide = 0;
+  for (u64 seed = 0; seed < 100; ++seed) {
+    fuzz_case scan = small_case(kind_called("scan.exclusive_sum.i128"), seed), reduce = scan;
+    scan.values = reduce.values = random_values;
+    reduce.kind = kind_called("reduce.sum.i128");
+    --reduce.n;
+    const auto sums = as<__int128>(kinds()[scan.kind]->expected(scan, 0, canary));
+    const auto sum = as<__int128>(kinds()[reduce.kind]->expected(reduce, 0, canary)).front();
+    ASSERT_TRUE(sums.front() == 0);
+    ASSERT_TRUE(sums.back() == sum);
+    num_wide += sum / (__int128{1} << 80) != 0;
+  }
+  EXPECT_GT(num_wide, 90u);
+}
+
+// All segments together have the sum of all items.
+TEST(Fuzz, SegmentsAddUp) {
+  for (u64 seed = 0; seed < 100; ++seed) {
+    fuzz_case segments = small_case(kind_called("segments.sum.i32"), seed), reduce = segments;
+    segments.n = mixed(seed, 1) % 65;
+    segments.rows = 1 + mixed(seed, 2) % 40;
+    reduce.kind = kind_called("reduce.sum.i32");
+    reduce.n = segments.n * segments.rows;
+    const auto sums = as<int>(kinds()[segments.kind]->expected(segments, 0, canary));
+    ASSERT_EQ(sums.size(), segments.rows);
+    ASSERT_EQ(std::accumulate(sums.begin(), sums.end(), 0),
+              as<int>(kinds()[reduce.kind]->expected(reduce, 0, canary)).front());
+  }
+}
+
+// Sums that saturate never fall. Some reach the greatest number early, some late, and some do not.
+template <class T>
+void expect_sums_that_saturate(const char* name) {
+  constexpr T most = std::numeric_limits<T>::max();
+  u64 num_early = 0, num_late = 0, num_below = 0;
+  for (u64 seed = 0; seed < 1000; ++seed) {
+    const fuzz_case one = small_case(kind_called(name), mixed(37, seed));
+    const auto sums = as<T>(kinds()[one.kind]->expected(one, 0, canary));
+    ASSERT_TRUE(std::ranges::is_sorted(sums)) << text_of(one, all_traits());
+    ASSERT_GE(sums.front(), T{0});
+    const auto first = static_cast<u64>(std::ranges::find(sums, most) - sums.begin());
+    (first < one.n / 8 ? num_early : first < one.n ? num_late : num_below) += 1;
+  }
+  EXPECT_GT(num_early, 20u) << name;
+  EXPECT_GT(num_late, 20u) << name;
+  EXPECT_GT(num_below, 100u) << name;
+}
+TEST(Fuzz, SomeSumsSaturate) {
+  expect_sums_that_saturate<unsigned char>("scan.exclusive_saturating.u8");
+  expect_sums_that_saturate<signed char>("scan.inclusive_saturating_from_zero.i8");
 }
 
 // What the header promises of nothing.

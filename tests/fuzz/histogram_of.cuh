@@ -249,9 +249,8 @@ class histogram final : public kind {
                                                                          lower, upper, size..., stream);
     };
     if constexpr (has_rows)
-      return call_of(n, rows, stride);
-    else
-      return call_of(n);
+      if (one.rows > 1 || one.gap > 0) return call_of(n, rows, stride);
+    return call_of(n);
   }
 };
 

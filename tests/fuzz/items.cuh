@@ -1,7 +1,8 @@
 // The items of the fuzzer's calls, made from a counter alike on the host and on the device; the operators that users
 // write; and what these mean, as the host computes it.
 //
-// Signed numbers and floats are so small that no sum leaves what is exact: 2^23 for floats, the type for integers.
+// Signed numbers and floats are so small that no sum leaves what is exact: 2^23 for floats, the type for integers. Sums
+// that saturate are of numbers that are not negative, for only then does their order not matter.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -26,6 +27,8 @@ using u16 = unsigned short;
 using i32 = int;
 using u32 = unsigned;
 using i64 = long long;
+using i128 = __int128;
+using u128 = unsigned __int128;
 using f16 = __half;
 using bf16 = __nv_bfloat16;
 
@@ -52,6 +55,8 @@ template <class T>
 inline constexpr bool is_short_float = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 template <class T>
 inline constexpr bool is_float = std::is_floating_point_v<T> || is_short_float<T>;
+template <class T>  // which the traits of the standard library may not know
+inline constexpr bool has_128_bits = std::is_same_v<T, i128> || std::is_same_v<T, u128>;
 
 // --- items
 
@@ -62,10 +67,13 @@ __host__ __device__ inline unsigned long long scrambled(unsigned long long seed,
   return z ^ z >> 31;
 }
 
+// Which numbers a call takes: any, those whose sum is exact, or those that are not negative.
+enum numbers : unsigned char { any_numbers, summable_numbers, natural_numbers };
+
 // How the items of a call are made.
 struct recipe {
   unsigned long long seed, pattern, num_items, fixed;  // fixed: of computed inputs, the same for every replay
-  bool is_summed;                                      // else any value will do
+  numbers taken;
 };
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -109,6 +117,21 @@ __host__ __device__ inline long long bounded(unsigned long long bits, unsigned l
   return static_cast<long long>(bits % (2 * most + 1)) - static_cast<long long>(most);
 }
 
+// Of some calls few numbers are not 0, and of some all are small. So sums saturate at once, late or never.
+template <class T>
+__host__ __device__ T natural_of(unsigned long long bits, const recipe& recipe, bool is_small) {
+  const unsigned long long one_in = 1ull << recipe.seed % 13;
+  if (bits >> 40 & (one_in - 1)) return T{};
+  return is_small ? T{1} : static_cast<T>((bits & largest<T>) >> (recipe.seed >> 8) % (8 * sizeof(T)));
+}
+
+// Less than 2^24 signed ones have a sum.
+template <class T>
+__host__ __device__ T number_of_128_bits(unsigned long long bits, const recipe& recipe) {
+  const T number = static_cast<T>(static_cast<u128>(bits) << 64 | scrambled(bits, 1));
+  return std::is_same_v<T, i128> && recipe.taken == summable_numbers ? number >> 25 : number;
+}
+
 template <class T>
 __host__ __device__ T number_of(unsigned long long bits, const recipe& recipe, bool is_small) {
   if constexpr (is_float<T>) {
@@ -118,10 +141,14 @@ __host__ __device__ T number_of(unsigned long long bits, const recipe& recipe, b
     return celsius(static_cast<int>(bounded(bits, recipe.num_items, 1ull << 30, is_small ? 2 : 127)));
   } else if constexpr (std::is_enum_v<T>) {
     return static_cast<T>(bounded(bits, recipe.num_items, 1ull << 30, is_small ? 2 : 127));
+  } else if constexpr (has_128_bits<T>) {
+    return is_small ? static_cast<T>(bits % 5) : number_of_128_bits<T>(bits, recipe);
+  } else if (sizeof(T) <= 2 && recipe.taken == natural_numbers) {
+    return natural_of<T>(bits, recipe, is_small);
   } else if (is_small) {
     return static_cast<T>(bits % 5);
   } else if constexpr (std::is_signed_v<T>) {
-    if (recipe.is_summed)
+    if (recipe.taken == summable_numbers)
       return static_cast<T>(bounded(bits, recipe.num_items, sizeof(T) == 8 ? 1ull << 61 : 1ull << 30,
                                     largest<T> < 1ull << 40 ? largest<T> : 1ull << 40));
     return static_cast<T>(bits);
@@ -178,6 +205,22 @@ struct bit_xor_functor {
   }
 };
 
+// Of numbers that are not negative; and the same with an identity, by which rungs may pad.
+struct saturating_plus {
+  template <class T>
+  __host__ __device__ T operator()(T a, T b) const {
+    constexpr int most = static_cast<int>(largest<T>);
+    const int sum = a + b;
+    return static_cast<T>(sum > most ? most : sum);
+  }
+};
+struct saturating_plus_from_zero : saturating_plus {
+  template <class T>
+  static __host__ __device__ constexpr T identity() {
+    return T{};
+  }
+};
+
 // Its call operator promises nothing.
 struct changing_maximum {
   unsigned num_calls = 0;
@@ -222,12 +265,15 @@ struct doubled {
 struct low_byte {
   __host__ __device__ u32 operator()(u64 x) const { return static_cast<u32>(x * 2654435761u >> 7 & 255); }
 };
+struct to_float {
+  __host__ __device__ float operator()(f16 x) const { return static_cast<float>(x); }
+};
 
 // --- what they mean, in types wide enough
 
 template <class T>
 auto widened(const T& item) {
-  if constexpr (is_pack<T> || std::is_same_v<T, affine>)
+  if constexpr (is_pack<T> || std::is_same_v<T, affine> || has_128_bits<T>)
     return item;
   else if constexpr (is_short_float<T>)
     return static_cast<double>(static_cast<float>(item));
@@ -254,10 +300,12 @@ T narrowed(const Wide& value) {
 }
 
 struct sums {
-  static constexpr bool is_summed = true;
+  static constexpr numbers taken = summable_numbers;
   template <class Wide>
   Wide operator()(const Wide& a, const Wide& b) const {
-    if constexpr (std::is_integral_v<Wide>)
+    if constexpr (has_128_bits<Wide>)
+      return static_cast<Wide>(static_cast<u128>(a) + static_cast<u128>(b));
+    else if constexpr (std::is_integral_v<Wide>)
       return static_cast<Wide>(static_cast<unsigned long long>(a) + static_cast<unsigned long long>(b));
     else
       return a + b;
@@ -268,10 +316,20 @@ struct sums {
   }
 };
 
+// Sums of numbers of type T that are not negative.
+template <class T>
+struct saturated_sums {
+  static constexpr numbers taken = natural_numbers;
+  template <class Wide>
+  Wide operator()(const Wide& a, const Wide& b) const {
+    return std::min(static_cast<Wide>(a + b), static_cast<Wide>(largest<T>));
+  }
+};
+
 // NaN first; -0 before +0.
 template <bool least>
 struct extremes {
-  static constexpr bool is_summed = false;
+  static constexpr numbers taken = any_numbers;
   template <class Wide>
   Wide operator()(const Wide& a, const Wide& b) const {
     if constexpr (std::is_floating_point_v<Wide>) {
@@ -286,7 +344,10 @@ struct extremes {
   }
   template <class T>
   static wide<T> of_nothing() {
-    if constexpr (is_float<T>)
+    if constexpr (has_128_bits<T>) {
+      constexpr T most = static_cast<T>(~u128{} >> std::is_same_v<T, i128>);
+      return least ? most : ~most;
+    } else if constexpr (is_float<T>)
       return least ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
     else
       return widened(least ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());
@@ -296,7 +357,7 @@ using minima = extremes<true>;
 using maxima = extremes<false>;
 
 struct differing_bits {
-  static constexpr bool is_summed = false;
+  static constexpr numbers taken = any_numbers;
   template <class Wide>
   Wide operator()(const Wide& a, const Wide& b) const {
     return a ^ b;
@@ -304,14 +365,14 @@ struct differing_bits {
 };
 template <class Op>
 struct as_written {  // the operator itself, one item after the other
-  static constexpr bool is_summed = false;
+  static constexpr numbers taken = any_numbers;
   template <class Wide>
   Wide operator()(const Wide& a, const Wide& b) const {
     return Op{}(a, b);
   }
 };
 struct composed {
-  static constexpr bool is_summed = false;
+  static constexpr numbers taken = any_numbers;
   affine operator()(const affine& first, const affine& second) const {
     return {first.slope * second.slope, first.offset * second.slope + second.offset};
   }

@@ -21,14 +21,16 @@ __global__ void store(Item* d_out, Item item) {
   *d_out = item;
 }
 
-inline recipe recipe_of(const fuzz_case& one, u64 shot, std::size_t num_items, bool is_summed) {
-  return {mixed(one.seed, shot), one.values, num_items, mixed(one.seed, 1000), is_summed};
+inline recipe recipe_of(const fuzz_case& one, u64 shot, std::size_t num_items, numbers taken) {
+  return {mixed(one.seed, shot), one.values, num_items, mixed(one.seed, 1000), taken};
 }
 
 // The initial value: never the identity. Of a call that reads it on the device, another one for each replay.
 template <class Init>
-Init init_of(const fuzz_case& one, u64 shot) {
-  recipe recipe = recipe_of(one, 100 + shot, std::max<u64>(one.n, 1000), true);
+Init init_of(const fuzz_case& one, u64 shot, numbers taken) {
+  if constexpr (std::is_integral_v<Init> && sizeof(Init) <= 2)
+    if (taken == natural_numbers) return static_cast<Init>(1 + mixed(one.seed, 100 + shot) % 100);
+  recipe recipe = recipe_of(one, 100 + shot, std::max<u64>(one.n, 1000), summable_numbers);
   if (recipe.pattern != small_values) recipe.pattern = random_values;
   return make<Init>(recipe, 7);
 }
@@ -149,7 +151,7 @@ class kind_from : public kind {
   static constexpr bool is_in_memory = Source::item_bytes != 0;
 
   recipe recipe_for(const fuzz_case& one, u64 shot) const {
-    return recipe_of(one, shot, in_items(one), Meaning::is_summed);
+    return recipe_of(one, shot, in_items(one), Meaning::taken);
   }
   cudaError_t prepare(const fuzz_case& one, u64 shot, const places& at, cudaStream_t stream) const override {
     if constexpr (is_in_memory)
@@ -187,12 +189,12 @@ class accumulation final : public kind_from<Source, Meaning> {
   std::size_t out_bytes(const fuzz_case& one) const override { return (has_one_output ? 1 : one.n) * sizeof(Output); }
   cudaError_t prepare(const fuzz_case& one, u64 shot, const places& at, cudaStream_t stream) const override {
     if constexpr (Call::reads_init_on_device)
-      store<<<1, 1, 0, stream>>>(static_cast<Init*>(at.d_extra), init_of<Init>(one, shot));
+      store<<<1, 1, 0, stream>>>(static_cast<Init*>(at.d_extra), init_of<Init>(one, shot, Meaning::taken));
     return base::prepare(one, shot, at, stream);
   }
   cudaError_t call(const fuzz_case& one, const places& at, const storage& by, cudaStream_t stream) const override {
     call_arguments<Init> with{one.n, {}, static_cast<const Init*>(at.d_extra), stream};
-    if constexpr (has_init && !Call::reads_init_on_device) with.init = init_of<Init>(one, 0);
+    if constexpr (has_init && !Call::reads_init_on_device) with.init = init_of<Init>(one, 0, Meaning::taken);
     auto in = Source::at(at.d_in, this->recipe_for(one, 0));
     Output* out = static_cast<Output*>(at.d_out);
     return with_storage(by, [&](auto&... storage) {
@@ -214,7 +216,8 @@ class accumulation final : public kind_from<Source, Meaning> {
     total_type total{};
     bool has_total = Call::made == outputs::exclusive;  // a sum from nothing is one from zero
     if constexpr (has_init) {
-      total = static_cast<total_type>(widened(init_of<Init>(one, Call::reads_init_on_device ? shot : 0)));
+      total =
+          static_cast<total_type>(widened(init_of<Init>(one, Call::reads_init_on_device ? shot : 0, Meaning::taken)));
       has_total = true;
     } else if constexpr (has_one_output) {
       if (one.n == 0) total = Meaning::template of_nothing<typename Source::item>();

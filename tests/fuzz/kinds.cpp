@@ -16,6 +16,9 @@ const kind_table& kinds() {
     add_runs(made);
     add_reductions_by_key(made);
     add_scans_by_key(made);
+    add_saturating_sums(made);
+    add_wide_integers(made);
+    add_segments(made);
     return made;
   }();
   return all;

@@ -33,6 +33,13 @@ void add_reductions(kind_table& table) {
   add_of<u8>(table, "xor.u8", reduce(bit_xor_functor{}), differing_bits{});
   add_of<i16>(table, "changing_maximum.i16", reduce(changing_maximum{}), maxima{});
   add<from_memory<i32>, i64, i64, square>(table, "transform.square.i32", transform_reduce(plus{}, square{}), sums{});
+  add<from_memory<i8>, i64, i64, square>(table, "transform.square.i8", transform_reduce(plus{}, square{}), sums{});
+  add<from_memory<u8>, u32, u32, low_byte>(table, "transform.xor.u8", transform_reduce(bit_xor_functor{}, low_byte{}),
+                                           differing_bits{});
+  add<from_memory<i16>, i32, i32, doubled>(table, "transform.max.i16", transform_reduce(maximum{}, doubled{}),
+                                           maxima{});
+  add<from_memory<f16>, float, float, to_float>(table, "transform.sum.f16", transform_reduce(plus{}, to_float{}),
+                                                sums{});
 
   add<from_memory<float>, float>(table, "sum.f32", sum(), sums{});
   add<from_memory<double>, double>(table, "sum.f64", sum(), sums{});

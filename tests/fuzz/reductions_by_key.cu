@@ -1,4 +1,4 @@
-// DeviceReduce::ReduceByKey: sums, maxima, and an operator that does not commute.
+// DeviceReduce::ReduceByKey: sums, maxima, sums that saturate, and an operator that does not commute.
 #include "fuzz/by_key_of.cuh"
 #include "rungs/device/device_reduce.cuh"
 
@@ -6,9 +6,9 @@ namespace rungs::fuzz {
 namespace {
 
 template <class Key, class Value, class Op, class Meaning>
-class reduced final : public by_key_kind<runs_of<Key>, values_of<Value>, Key, Value, true> {
+class reduced final : public by_key_kind<runs_of<Key>, values_of<Value, Meaning::taken>, Key, Value, true> {
  public:
-  using base = by_key_kind<runs_of<Key>, values_of<Value>, Key, Value, true>;
+  using base = by_key_kind<runs_of<Key>, values_of<Value, Meaning::taken>, Key, Value, true>;
   using base::base;
 
   cudaError_t call(const fuzz_case& one, const places& at, const storage& by, cudaStream_t stream) const override {
@@ -42,6 +42,8 @@ void add_reductions_by_key(kind_table& table) {
   add_by_key<reduced<u8, double, plus, sums>>(table, "reduce_by_key.sum.u8.f64");
   add_by_key<reduced<i32, u64, maximum, maxima>>(table, "reduce_by_key.max.i32.u64");
   add_by_key<reduced<u16, affine, compose, composed>>(table, "reduce_by_key.compose.u16.affine");
+  add_by_key<reduced<i32, u8, saturating_plus, saturated_sums<u8>>>(table, "reduce_by_key.saturating.i32.u8");
+  add_by_key<reduced<u16, i128, plus, sums>>(table, "reduce_by_key.sum.u16.i128");
 }
 
 }  // namespace rungs::fuzz

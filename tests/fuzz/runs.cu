@@ -114,6 +114,9 @@ void add_runs(kind_table& table) {
   add_by_key<unique<float>>(table, "select.unique.f32", false, true);
   add_by_key<unique_by_key<i32, float>>(table, "select.unique_by_key.i32.f32");
   add_by_key<unique_by_key<i64, u8>>(table, "select.unique_by_key.i64.u8");
+  add_by_key<unique_by_key<i32, pack<u64, 2>>>(table, "select.unique_by_key.i32.2xu64");
+  add_by_key<unique_by_key<u8, pack<u32, 3>>>(table, "select.unique_by_key.u8.3xu32");
+  add_by_key<unique_by_key<i64, pack<u64, 4>>>(table, "select.unique_by_key.i64.4xu64");
   add_by_key<encoded<i32, i32>>(table, "encode.i32.i32");
   add_by_key<encoded<u8, i64>>(table, "encode.u8.i64");
   add_by_key<encoded<double, i32>>(table, "encode.f64.i32", false, true);

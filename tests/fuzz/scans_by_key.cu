@@ -1,4 +1,5 @@
-// DeviceScan's calls by key: sums, and an operator that does not commute. Outputs may replace the values.
+// DeviceScan's calls by key: sums, sums that saturate, and an operator that does not commute. Outputs may replace the
+// values.
 #include "fuzz/by_key_of.cuh"
 #include "rungs/device/device_scan.cuh"
 
@@ -6,9 +7,9 @@ namespace rungs::fuzz {
 namespace {
 
 template <class Key, class Value, class Op, class Meaning, bool is_inclusive>
-class scanned final : public by_key_kind<values_of<Value>, runs_of<Key>, Value, void, false> {
+class scanned final : public by_key_kind<values_of<Value, Meaning::taken>, runs_of<Key>, Value, void, false> {
  public:
-  using base = by_key_kind<values_of<Value>, runs_of<Key>, Value, void, false>;
+  using base = by_key_kind<values_of<Value, Meaning::taken>, runs_of<Key>, Value, void, false>;
   using base::base;
   static constexpr bool is_sum = std::is_same_v<Op, plus>;
 
@@ -47,7 +48,7 @@ class scanned final : public by_key_kind<values_of<Value>, runs_of<Key>, Value, 
     if constexpr (is_sum)
       return Value{};
     else
-      return make<Value>(recipe{mixed(one.seed, 302), random_values, 1000, 0, true}, 7);
+      return make<Value>(recipe{mixed(one.seed, 302), random_values, 1000, 0, Meaning::taken}, 7);
   }
 };
 
@@ -59,6 +60,9 @@ void add_scans_by_key(kind_table& table) {
   add_by_key<scanned<u8, double, plus, sums, true>>(table, "scan_by_key.inclusive_sum.u8.f64", true);
   add_by_key<scanned<i32, affine, compose, composed, true>>(table, "scan_by_key.inclusive.i32.affine", true);
   add_by_key<scanned<u16, affine, compose, composed, false>>(table, "scan_by_key.exclusive.u16.affine", true);
+  add_by_key<scanned<i32, i16, saturating_plus, saturated_sums<i16>, true>>(
+      table, "scan_by_key.inclusive_saturating.i32.i16", true);
+  add_by_key<scanned<i32, u128, plus, sums, false>>(table, "scan_by_key.exclusive_sum.i32.u128", true);
 }
 
 }  // namespace rungs::fuzz

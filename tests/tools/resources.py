@@ -1,13 +1,15 @@
 """resources.py FOLDER...: judges the compiler's report (ptxas -v) on every kernel beside the objects in these folders.
 
-No kernel of ours may spill or use a stack frame. A build without a GPU compiles some sources for their syntax alone, and lists
-them in a file: these must have no kernels, and all rungs that it does not list must have some.
+No kernel of ours may spill or use a stack frame. A front door leaves the kernels of its rungs to their units. A build without a GPU
+compiles some sources for their syntax alone, and lists them in a file: these must have no kernels, and all rungs that it does not
+list must have some.
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
-from typing import Iterable, List, NamedTuple, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Set, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "report"))
 
@@ -69,6 +71,28 @@ def wrongly_silent(folders: Iterable[Path], syntax_only: List[str]) -> List[str]
     return problems
 
 
+# Kernels that both may have: it clears the counters of a workspace, whichever rung asks for it.
+SHARED_WITH_FRONT_DOORS = "clear_kernel"
+
+
+def compiled_twice(folders: Iterable[Path]) -> List[str]:
+    """Units of front doors that compile kernels which units of rungs compile, too.
+
+    A rung that defines its call inside of its struct makes it inline. Then the front door's unit compiles all of its kernels."""
+    kernels_of: Dict[str, Set[str]] = {}
+    for report in (path for folder in folders for path in folder.rglob("*.cu.o.ptxas")):
+        names = re.findall(r"Compiling entry function '(_ZN5rungs[^']*)'", report.read_text())
+        kernels_of[report.name] = {name for name in names if SHARED_WITH_FRONT_DOORS not in name}
+    front_doors = sorted(name for name in kernels_of if "front_door" in name)
+    of_rungs = set().union(*(kernels for name, kernels in kernels_of.items() if name not in front_doors))
+    twice = {name: sorted(kernels_of[name] & of_rungs) for name in front_doors}
+    return [
+        f"{name}: compiles {len(kernels)} kernels of rungs again, as {kernels[0]}: define the call of the rung outside of its struct"
+        for name, kernels in twice.items()
+        if kernels
+    ]
+
+
 def names_of_ours(kernels: Iterable[Kernel]) -> List[str]:
     return [kernel.mangled for kernel in kernels if is_ours(kernel) and kernel.is_entry]
 
@@ -84,7 +108,7 @@ def main() -> int:
     objects, kernels, problems = read(options.folders)
     judgement = judge(kernels)
     listed = options.syntax_only.read_text().split() if options.syntax_only else []
-    problems += wrongly_silent(options.folders, listed)
+    problems += wrongly_silent(options.folders, listed) + compiled_twice(options.folders)
     if listed:
         print(f"{len(listed)} sources were checked for syntax alone")
     for line in (*problems, *judgement.complaints):

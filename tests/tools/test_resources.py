@@ -93,6 +93,16 @@ class Command(InScratch):
         self.put("listed", "handwritten_a.cu\nhandwritten_b.cu\n")
         self.assertIn("handwritten_a.cu.o.ptxas: has kernels", self.printed(1, program, self.scratch, f"--syntax-only={listed}"))
 
+    def test_front_doors_leave_kernels_to_rungs(self):
+        program, clear = Path(__file__).with_name("resources.py"), "_ZN5rungs9v0_sm_9005parts12clear_kernelEv"
+        rung, front_door = "handwritten_reductions_two_passes_0.cu.o", "handwritten_front_door_of_reductions_front_door_0.cu.o"
+        self.put(rung), self.put(front_door)
+        self.put(f"{rung}.ptxas", report(OUR_KERNEL, CLEAN) + report(clear, CLEAN))
+        self.put(f"{front_door}.ptxas", report(clear, CLEAN) + report(CUB_KERNEL, CLEAN))
+        self.printed(0, program, self.scratch)
+        self.put(f"{front_door}.ptxas", report(clear, CLEAN) + report(OUR_KERNEL, CLEAN))
+        self.assertIn(f"{front_door}.ptxas: compiles 1 kernels of rungs again, as {OUR_KERNEL}", self.printed(1, program, self.scratch))
+
     def test_a_missing_report_fails(self):
         missing = f"{self.scratch}/a.cu.o: the compiler's report is missing: build through the CMake target\n"
         none = "1 objects, 0 kernels of ours (at most 0 registers), 0 of libraries, 0 complaints\n"
