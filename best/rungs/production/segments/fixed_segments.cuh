@@ -458,31 +458,36 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
   const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of_reduction<Reduction>);
-  if constexpr (pieces_of_reduction<Reduction>::in_vectors && Reduction::leaves_aggregates) {
+  constexpr bool in_vectors = pieces_of_reduction<Reduction>::in_vectors;
+  if constexpr (in_vectors && Reduction::leaves_aggregates) {
     return launch(std::integral_constant<int, 256>{}, eight);  // they have at least 64 KB
-  } else if constexpr (pieces_of_reduction<Reduction>::in_vectors) {
-    if (parts_of.parts_per_segment == 1 &&
-        are_short<typename pieces_of_reduction<Reduction>::item>(parts_of.segment_items, num_parts)) {
-      if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
-      return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+  } else {
+    if constexpr (in_vectors && !Reduction::takes_aggregates) {
+      if (parts_of.parts_per_segment == 1 &&
+          are_short<typename pieces_of_reduction<Reduction>::item>(parts_of.segment_items, num_parts)) {
+        if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
+        return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+      }
     }
+    // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
+    // time; lanes without a piece do not change the order. Aggregates are few.
+    if constexpr (!Reduction::takes_aggregates) {
+      if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
+        if (pieces <= 1) return launch(one, one);
+        if (pieces <= 2) return launch(two, one);
+        if (pieces <= 4) return launch(four, one);
+        if (pieces <= 8) return launch(eight, one);
+        if (pieces <= 16) return launch(eight, two);
+      }
+      if (pieces <= 32) return launch(eight, four);
+    }
+    if (pieces <= 64) return launch(eight, eight);
+    if (pieces <= 128) return launch(std::integral_constant<int, 16>{}, eight);
+    if (pieces <= 256) return launch(std::integral_constant<int, 32>{}, eight);
+    if (pieces <= 512) return launch(std::integral_constant<int, 64>{}, eight);
+    if (pieces <= 1024) return launch(std::integral_constant<int, 128>{}, eight);
+    return launch(std::integral_constant<int, 256>{}, eight);
   }
-  // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
-  // time; lanes without a piece do not change the order.
-  if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
-    if (pieces <= 1) return launch(one, one);
-    if (pieces <= 2) return launch(two, one);
-    if (pieces <= 4) return launch(four, one);
-    if (pieces <= 8) return launch(eight, one);
-    if (pieces <= 16) return launch(eight, two);
-  }
-  if (pieces <= 32) return launch(eight, four);
-  if (pieces <= 64) return launch(eight, eight);
-  if (pieces <= 128) return launch(std::integral_constant<int, 16>{}, eight);
-  if (pieces <= 256) return launch(std::integral_constant<int, 32>{}, eight);
-  if (pieces <= 512) return launch(std::integral_constant<int, 64>{}, eight);
-  if (pieces <= 1024) return launch(std::integral_constant<int, 128>{}, eight);
-  return launch(std::integral_constant<int, 256>{}, eight);
 }
 
 // Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
