@@ -1,10 +1,11 @@
 // Few segments between offsets, scanned in one launch.
 //
 // A block takes a group of consecutive segments. Warps scan the short ones by themselves, or teams of warps where a
-// block has as many teams. The block scans the others, one after the other, tile by tile. Segments of more than some tiles are left until then. The first blocks, the scouts,
-// list them (segment_records.cuh), and say early whether there are none. Then blocks end. Else each helps with a share
-// of the list's concatenation (segment_shares.cuh): it posts what its last segment has there, where the next share goes
-// on with that, folds what blocks before have posted of its first segment, and scans its share.
+// block has as many teams. The block scans the others, one after the other, tile by tile. Segments of more than some
+// tiles are left until then. The first blocks, the scouts, list them (segment_records.cuh), and say early whether there
+// are none. Then blocks end. Else each helps with a share of the list's concatenation (segment_shares.cuh): it posts
+// what its last segment has there, where the next share goes on with that, folds what blocks before have posted of its
+// first segment, and scans its share.
 //
 // Scouts wait for scouts of lower indices, and helpers for scouts and for helpers of lower indices. These start first.
 #pragma once
