@@ -126,8 +126,10 @@ std::vector<std::vector<long long>> few_lengths() {
   for (std::size_t s = 0; s < for_pairs.size(); s += 9) longer_than_teams[s] = static_cast<long long>(500 + s);
   std::vector<long long> middling(1100);
   for (std::size_t s = 0; s < middling.size(); ++s) middling[s] = static_cast<long long>(300 + s * 311 % 900);
-  return {std::vector<long long>(production::fewest_segments - 1, 3000),
-          std::vector<long long>(production::fewest_segments, 3000),
+  std::vector<long long> one_long(3000, 9);  // listed by the second scout of three
+  one_long[1500] = 100'001;
+  return {std::vector<long long>(production::fewest_adjoining_segments - 1, 3000),
+          std::vector<long long>(production::fewest_adjoining_segments, 3000),
           std::vector<long long>(few, 16),
           std::vector<long long>(few, 0),
           mixed,
@@ -137,6 +139,7 @@ std::vector<std::vector<long long>> few_lengths() {
           for_pairs,
           longer_than_teams,
           middling,
+          one_long,
           {16'384, 16'385, 16'383, 0, 8192, 8193, 4096, 4097, 2048, 2049, 1024, 1025, 512, 513, 1, 100'000, 65'537}};
 }
 
@@ -480,7 +483,7 @@ TEST_P(SegmentedScanReplayed, WithNewSegments) {
   }
   EXPECT_EQ(workspace_.release(stream), cudaSuccess);
 }
-INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(3'000, 30'000));
+INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(7, 3'000, 30'000));
 
 // One array has all offsets, but some are less than the one before: segments between these are empty.
 TEST_F(SegmentedScan, OffsetsThatDoNotAscend) {

@@ -20,8 +20,7 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Fewer may be long ones, which three launches scan faster.
-inline constexpr std::size_t fewest_segments = 16, few_segments = 4096;
+inline constexpr std::size_t few_segments = 4096;
 
 // Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
 inline constexpr std::size_t most_direct_tiles = 4, most_direct_rounds = 16;
@@ -57,6 +56,14 @@ struct few_mailboxes {
     const std::size_t bytes = parts::mailboxes<unsigned>::bytes(plan.num_scouts);
     return {parts::mailboxes<segment_counts>(region), parts::mailboxes<unsigned>(lists),
             parts::mailboxes<unsigned>(lists + bytes), parts::mailboxes<T>(lists + 2 * bytes)};
+  }
+
+  // Whether one of the first num_scouts scouts lists segments. All threads of the block call it.
+  __device__ bool any_lists(unsigned num_scouts, parts::tag tag) const {
+    unsigned of_scout = 0;
+    if (threadIdx.x < num_scouts)
+      while (!lists.peek(threadIdx.x, of_scout, tag)) continue;
+    return __syncthreads_or(static_cast<int>(of_scout)) != 0;
   }
 };
 
@@ -303,18 +310,12 @@ __device__ void help(const share_tiles<Call>& tiles, const few_plan& plan, unsig
   using T = typename Call::accumulator;
   const Call& call = tiles.call;
   const segment_records& records = call.records;
-  const bool asks = threadIdx.x < plan.num_scouts;
-  unsigned is_there;
-  if (asks && plan.num_scouts > 1) {
-    parts::wait_until_cleared();
-    while (!mailboxes.lists.peek(threadIdx.x, lists, tag)) {
-    }
-  }
-  if (__syncthreads_or(lists) == 0) return;
+  if (plan.num_scouts == 1 && __syncthreads_or(lists) == 0) return;
   parts::wait_until_cleared();
-  if (asks) {
-    while (!mailboxes.is_there.peek(threadIdx.x, is_there, tag)) {
-    }
+  if (plan.num_scouts > 1 && !mailboxes.any_lists(plan.num_scouts, tag)) return;
+  unsigned is_there;
+  if (threadIdx.x < plan.num_scouts) {
+    while (!mailboxes.is_there.peek(threadIdx.x, is_there, tag)) continue;
     __threadfence();
   }
   __syncthreads();
@@ -359,15 +360,18 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
       help(tiles, plan, helper, lists, mailboxes, tag);
   } else {
     __shared__ listing_memory of_scout;
-    bool goes_on = true;
     list_segments(segments, num_segments, plan.most_direct, block, plan.num_scouts, call.records, mailboxes.counts, tag,
                   of_scout, [&](bool lists) {
                     lists = __syncthreads_or(lists) != 0;
+                    if (plan.num_scouts == 1) return lists;
                     parts::wait_until_cleared();
-                    if (threadIdx.x == 0 && plan.num_scouts > 1) mailboxes.lists.post(block, lists, tag);
-                    return goes_on = lists || plan.num_scouts > 1;
+                    if (threadIdx.x == 0) mailboxes.lists.post(block, lists, tag);
+                    if (lists || (block > 0 && mailboxes.any_lists(block, tag))) return true;
+                    // Nothing is listed up to here. What is left out breaks the list.
+                    if (threadIdx.x == 0) mailboxes.counts.post(block, {0, 0, 1}, tag, parts::posted::prefix);
+                    return false;
                   });
-    if (!goes_on) return;
+    parts::wait_until_cleared();
     __syncthreads();
     if (threadIdx.x == 0) {
       __threadfence();
@@ -376,7 +380,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   }
 }
 
-// Scans fewest_segments to few_segments segments. Of `call`, the records are found here.
+// Scans 1 to few_segments segments. Of `call`, the records are found here.
 //
 // Storage: 16 bytes a segment, 24 where outputs lie apart, 80 for each 1024 segments, and for each of at most
 // least_blocks_of_few blocks a multiprocessor a mailbox of an accumulator.
