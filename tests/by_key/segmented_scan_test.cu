@@ -128,6 +128,8 @@ std::vector<std::vector<long long>> few_lengths() {
   for (std::size_t s = 0; s < middling.size(); ++s) middling[s] = static_cast<long long>(300 + s * 311 % 900);
   std::vector<long long> one_long(3000, 9);  // listed by the second scout of three
   one_long[1500] = 100'001;
+  std::vector<long long> every_other_long(32, 100);  // blocks list them themselves
+  for (std::size_t s = 1; s < every_other_long.size(); s += 2) every_other_long[s] = static_cast<long long>(30'000 + s);
   return {std::vector<long long>(production::fewest_adjoining_segments - 1, 3000),
           std::vector<long long>(production::fewest_adjoining_segments, 3000),
           std::vector<long long>(few, 16),
@@ -140,6 +142,7 @@ std::vector<std::vector<long long>> few_lengths() {
           longer_than_teams,
           middling,
           one_long,
+          every_other_long,
           {16'384, 16'385, 16'383, 0, 8192, 8193, 4096, 4097, 2048, 2049, 1024, 1025, 512, 513, 1, 100'000, 65'537}};
 }
 

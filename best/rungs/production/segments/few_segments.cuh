@@ -3,9 +3,9 @@
 // A block takes a group of consecutive segments. Warps scan the short ones by themselves, or teams of warps where a
 // block has as many teams. The block scans the others, one after the other, tile by tile. Segments of more than some
 // tiles are left until then. The first blocks, the scouts, list them (segment_records.cuh), and say early whether there
-// are none. Then blocks end. Else each helps with a share of the list's concatenation (segment_shares.cuh): it posts
-// what its last segment has there, where the next share goes on with that, folds what blocks before have posted of its
-// first segment, and scans its share.
+// are none. Up to 32 segments have no scouts: every block lists the long ones. If there are none, blocks end. Else each
+// helps with a share of the list's concatenation (segment_shares.cuh): it posts what its last segment has there, where
+// the next share goes on with that, folds what blocks before have posted of its first segment, and scans its share.
 //
 // Scouts wait for scouts of lower indices, and helpers for scouts and for helpers of lower indices. These start first.
 #pragma once
@@ -34,7 +34,8 @@ template <class Call>
 few_plan plan_for_few(std::size_t num_segments, std::size_t multiprocessors) {
   const std::size_t resident = Call::least_blocks_of_few * multiprocessors;
   const std::size_t group = parts::at_most(parts::ceil_div(num_segments, resident), Call::shape::num_warps);
-  const std::size_t scouts = parts::ceil_div(num_segments, record_tile::tile_items);
+  const std::size_t scouts =
+      num_segments > parts::warp_threads ? parts::ceil_div(num_segments, record_tile::tile_items) : 0;
   const std::size_t groups = parts::ceil_div(num_segments, group);
   const std::size_t helpers = groups + scouts < resident ? resident - scouts : groups;
   return {static_cast<unsigned>(scouts), static_cast<unsigned>(helpers), static_cast<unsigned>(group),
@@ -251,8 +252,8 @@ __device__ void scan_segment_by_warp(const share_tiles<Call>& tiles, const Place
 }
 
 // Scans those segments of a group that are not left to helpers. Every warp knows all of the group's offsets. Where
-// there is one scout, `lists` says whether the thread has seen a segment, of all of them, that is left to helpers.
-// Returns false if it knows that nobody has.
+// there is one scout or none, `lists` says whether the thread has seen a segment, of all of them, that is left to
+// helpers. Returns false if it knows that nobody has.
 template <class Call, class Segments>
 __device__ bool scan_group(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
                            const few_plan& plan, unsigned group, unsigned& lists) {
@@ -266,7 +267,7 @@ __device__ bool scan_group(const share_tiles<Call>& tiles, const Segments& segme
 #pragma unroll
   for (unsigned k = 0; k < at_once; ++k) {
     const unsigned i = threadIdx.x + k * shape::block_threads;
-    sizes[k] = plan.num_scouts == 1 && i < num_segments ? segments(i).size : 0;
+    sizes[k] = plan.num_scouts <= 1 && i < num_segments ? segments(i).size : 0;
   }
   lists = 0;
 #pragma unroll
@@ -285,7 +286,7 @@ __device__ bool scan_group(const share_tiles<Call>& tiles, const Segments& segme
     auto of_team = place_in(tiles.warp / team_warps);
     if (of_team.size > shape::warp_items) of_team.size = 0;
     scan_segment_by_team(tiles, of_team);
-    if (plan.num_scouts == 1 && __syncthreads_or(lists | (of_lane.size > shape::warp_items)) == 0) return false;
+    if (plan.num_scouts <= 1 && __syncthreads_or(lists | (of_lane.size > shape::warp_items)) == 0) return false;
   }
 
   // Warps scan what takes them no more rounds, side by side, than it takes the block, one segment after the other.
@@ -302,17 +303,45 @@ __device__ bool scan_group(const share_tiles<Call>& tiles, const Segments& segme
   return true;
 }
 
-// Scans a helper's share of the listed segments. Where there is one scout, `lists` says whether the thread has seen a
-// segment that is listed.
-template <class Call>
-__device__ void help(const share_tiles<Call>& tiles, const few_plan& plan, unsigned helper, unsigned lists,
+// Lists those of at most 32 segments that are longer than `longer_than`, as scouts do. A warp of every helper calls it,
+// and all write the same.
+template <class Segments>
+__device__ void list_in_warp(const Segments& segments, unsigned num_segments, unsigned long long longer_than,
+                             const segment_records& records) {
+  const unsigned lane = threadIdx.x % parts::warp_threads;
+  typename Segments::place own{0, 0, 0};
+  if (lane < num_segments) own = segments(lane);
+  const bool is_listed = own.size > longer_than;
+  const unsigned listed = __ballot_sync(parts::full_mask, is_listed);
+  const unsigned long long size = is_listed ? own.size : 0, through = parts::warp_scan(size, plus{});
+  const auto num_listed = static_cast<unsigned>(__popc(listed));
+  if (is_listed) {
+    const int record = __popc(listed & ((1u << lane) - 1));
+    const unsigned long long begin = through - size;
+    records.begins[record] = begin;
+    records.in[record] = own.in - static_cast<long long>(begin);
+    if constexpr (Segments::outputs_apart) records.out[record] = own.out - static_cast<long long>(begin);
+    if (num_listed == 1) *records.list = {{1, size, 0}, own.in, own.out};
+  }
+  if (lane == parts::warp_threads - 1) {
+    if (num_listed > 1) records.list->counts = {num_listed, through, 1};
+    records.begins[num_listed] = through;
+  }
+}
+
+// Scans a helper's share of the listed segments. Where there is one scout or none, `lists` says whether the thread has
+// seen a segment that is listed.
+template <class Call, class Segments>
+__device__ void help(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
+                     const few_plan& plan, unsigned helper, unsigned lists,
                      const few_mailboxes<typename Call::accumulator>& mailboxes, parts::tag tag) {
   using T = typename Call::accumulator;
   const Call& call = tiles.call;
   const segment_records& records = call.records;
-  if (plan.num_scouts == 1 && __syncthreads_or(lists) == 0) return;
+  if (plan.num_scouts <= 1 && __syncthreads_or(lists) == 0) return;
   parts::wait_until_cleared();
   if (plan.num_scouts > 1 && !mailboxes.any_lists(plan.num_scouts, tag)) return;
+  if (plan.num_scouts == 0 && tiles.warp == 0) list_in_warp(segments, num_segments, plan.most_direct, records);
   unsigned is_there;
   if (threadIdx.x < plan.num_scouts) {
     while (!mailboxes.is_there.peek(threadIdx.x, is_there, tag)) continue;
@@ -357,7 +386,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     const unsigned helper = block - plan.num_scouts;
     unsigned lists;
     if (scan_group(tiles, segments, num_segments, plan, helper, lists))
-      help(tiles, plan, helper, lists, mailboxes, tag);
+      help(tiles, segments, num_segments, plan, helper, lists, mailboxes, tag);
   } else {
     __shared__ listing_memory of_scout;
     list_segments(segments, num_segments, plan.most_direct, block, plan.num_scouts, call.records, mailboxes.counts, tag,
