@@ -118,16 +118,31 @@ std::vector<std::vector<long long>> few_lengths() {
   fill(511, 8192);
   for (long long& length : one_more) length = static_cast<long long>(random() % 32);
   one_more[few] = 30'000;
+  // Teams of warps scan these: a block has one, or a pair of them.
+  std::vector<long long> for_teams(256), for_pairs(1000), longer_than_teams;
+  for (std::size_t s = 0; s < for_teams.size(); ++s) for_teams[s] = static_cast<long long>(s * 311 % 513);
+  for (std::size_t s = 0; s < for_pairs.size(); ++s) for_pairs[s] = static_cast<long long>(s * 37 % 129);
+  longer_than_teams = for_pairs;
+  for (std::size_t s = 0; s < for_pairs.size(); s += 9) longer_than_teams[s] = static_cast<long long>(500 + s);
   std::vector<long long> middling(1100);
   for (std::size_t s = 0; s < middling.size(); ++s) middling[s] = static_cast<long long>(300 + s * 311 % 900);
-  return {std::vector<long long>(production::fewest_segments - 1, 3000),
-          std::vector<long long>(production::fewest_segments, 3000),
+  std::vector<long long> one_long(3000, 9);  // listed by the second scout of three
+  one_long[1500] = 100'001;
+  std::vector<long long> every_other_long(32, 100);  // blocks list them themselves
+  for (std::size_t s = 1; s < every_other_long.size(); s += 2) every_other_long[s] = static_cast<long long>(30'000 + s);
+  return {std::vector<long long>(production::fewest_adjoining_segments - 1, 3000),
+          std::vector<long long>(production::fewest_adjoining_segments, 3000),
           std::vector<long long>(few, 16),
           std::vector<long long>(few, 0),
           mixed,
           groups,
           one_more,
+          for_teams,
+          for_pairs,
+          longer_than_teams,
           middling,
+          one_long,
+          every_other_long,
           {16'384, 16'385, 16'383, 0, 8192, 8193, 4096, 4097, 2048, 2049, 1024, 1025, 512, 513, 1, 100'000, 65'537}};
 }
 
@@ -397,7 +412,7 @@ TEST_F(SegmentedScan, OneSegmentOfMoreThan2To31Items) {
 TEST_F(SegmentedScan, RoundedSumsHaveTheSameBits) {
   for (const std::vector<long long>& sizes :
        {std::vector<long long>{6'000'007}, std::vector<long long>(900, 7'001), std::vector<long long>(300, 20'003),
-        std::vector<long long>(200'000, 31)}) {
+        std::vector<long long>(200'000, 31), std::vector<long long>(300, 401), std::vector<long long>(900, 300)}) {
     const segments at(sizes, places::contiguous);
     const std::size_t n = at.num_items;
     std::vector<float> items(n), first;
@@ -471,7 +486,7 @@ TEST_P(SegmentedScanReplayed, WithNewSegments) {
   }
   EXPECT_EQ(workspace_.release(stream), cudaSuccess);
 }
-INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(3'000, 30'000));
+INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(7, 3'000, 30'000));
 
 // One array has all offsets, but some are less than the one before: segments between these are empty.
 TEST_F(SegmentedScan, OffsetsThatDoNotAscend) {

@@ -23,12 +23,12 @@
 //
 // Segments are one launch where d_in_begin_offsets is a pointer, d_in_end_offsets the same plus one, and there are no
 // d_out_begin_offsets (production/segments/adjoining_segments.cuh): blocks take equal shares of all items. Offsets
-// should ascend; blocks scan whole segments if one is less than the one before. 16 to 1024 such segments, and 16 to
+// should ascend; blocks scan whole segments if one is less than the one before. 16 to 1024 such segments, and up to
 // 4096 others, are another launch (production/segments/few_segments.cuh). Warps and blocks scan segments by themselves,
 // but for those of more than two to four tiles of 256 to 4096 items. These are cut into equal shares. In both, blocks
 // wait for blocks of lower indices, which start first.
 //
-// Fewer or more others are three launches. Blocks take equal shares of all items, whatever the lengths. In the first
+// More than 4096 others are three launches. Blocks take equal shares of all items, whatever the lengths. In the first
 // launch, blocks wait for blocks of lower indices. In the others no block waits for another one.
 //
 // Items in shares are read twice where they belong to a segment that its share does not end, such as one that is longer

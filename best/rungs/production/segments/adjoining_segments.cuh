@@ -6,7 +6,8 @@
 // next share goes on with it. Then it folds what blocks before have posted of its first segment.
 //
 // Nothing is written before it is known that no offset is less than the one before. The first blocks, the scouts, see
-// to that. If one is less, blocks scan whole segments, one after the other.
+// to that, or every block where it has a thread for each offset. If one is less, blocks scan whole segments, one after
+// the other.
 //
 // Helpers wait for scouts, and for helpers of lower indices. These start first.
 #pragma once
@@ -44,13 +45,16 @@ struct adjoining_list {
   long long first;    // index of the first item
   std::size_t items;  // of all
   Offset probe;       // the first offset that the thread looks at in a search
+  bool ascends;       // whether the next one is not less
 
   // All that is read here is on its way at once.
   static __device__ adjoining_list of(const Offset* offsets, std::size_t num_segments) {
-    const Offset probe =
-        offsets[parts::at_most(threadIdx.x * parts::ceil_div(num_segments, block_threads), num_segments)];
+    const std::size_t at = parts::at_most(threadIdx.x * parts::ceil_div(num_segments, block_threads), num_segments);
+    const Offset probe = offsets[at], next = offsets[parts::at_most(at + 1, num_segments)];
     const auto begin = static_cast<long long>(offsets[0]), end = static_cast<long long>(offsets[num_segments]);
-    return {offsets, num_segments, begin, end > begin ? static_cast<std::size_t>(end - begin) : 0, probe};
+    return {offsets, num_segments,
+            begin,   end > begin ? static_cast<std::size_t>(end - begin) : 0,
+            probe,   static_cast<long long>(probe) <= static_cast<long long>(next)};
   }
   __device__ std::size_t place_of(Offset offset) const {
     return static_cast<std::size_t>(static_cast<long long>(offset) - first);
@@ -136,11 +140,10 @@ struct adjoining_mailboxes {
     while (!aggregates.peek(helper, aggregate, tag)) continue;
     return aggregate;
   }
-  // All threads of the block call it.
-  __device__ bool all_ascend(unsigned num_scouts, parts::tag tag) const {
+  // Whether all of the threads' own and the scouts' offsets ascend. All threads of the block call it.
+  __device__ bool all_ascend(bool all, unsigned num_scouts, parts::tag tag) const {
     unsigned own;
     parts::wait_until_cleared();
-    bool all = true;
     for (unsigned scout = threadIdx.x; scout < num_scouts; scout += blockDim.x) {
       while (!ascend.peek(scout, own, tag)) continue;
       all = all && own != 0;
@@ -183,7 +186,7 @@ __device__ bool scan_one_tile(const Call& call, const adjoining_list<Call::shape
   const share_tiles<Call> tiles{call, shared};
   const int warp = tiles.warp;
   const std::size_t tile = helper * std::size_t{shape::tile_items};
-  if (tile >= list.items) return mailboxes.all_ascend(num_scouts, tag);
+  if (tile >= list.items) return mailboxes.all_ascend(list.ascends, num_scouts, tag);
   const std::size_t tile_end = parts::at_most(list.items, tile + shape::tile_items);
   const int left = static_cast<int>(tile_end - tile);
   const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(list.first);
@@ -209,7 +212,7 @@ __device__ bool scan_one_tile(const Call& call, const adjoining_list<Call::shape
     shared.of_warp[warp] = runs.of_warp;
     shared.begins[warp] = runs.begins;
   }
-  if (!mailboxes.all_ascend(num_scouts, tag)) return false;
+  if (!mailboxes.all_ascend(list.ascends, num_scouts, tag)) return false;
   unsigned warps_beginning = 0;
 #pragma unroll
   for (int i = 0; i < shape::num_warps; ++i) warps_beginning |= shared.begins[i] << i;
@@ -334,7 +337,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     ascend = scan_one_tile(call.template with_rows<(num_rows > 2 ? 2 : 1)>(), list, helper, num_scouts, mailboxes, tag);
     if (ascend) return;
   } else {
-    ascend = mailboxes.all_ascend(num_scouts, tag);
+    ascend = mailboxes.all_ascend(list.ascends, num_scouts, tag);
   }
   scan_several_tiles(call, list, ascend, helper, num_helpers, mailboxes, tag);
 }
@@ -348,7 +351,9 @@ struct adjoining_plan {
 
   adjoining_plan(std::size_t num_segments, const parts::device_limits& limits)
       : num_helpers(std::size_t{Call::least_blocks_of_few} * limits.multiprocessors),
-        num_scouts(parts::at_most(parts::ceil_div(num_segments, least_of_scout), most_scouts)) {}
+        num_scouts(num_segments <= Call::shape::block_threads
+                       ? 0
+                       : parts::at_most(parts::ceil_div(num_segments, least_of_scout), most_scouts)) {}
   std::size_t bytes() const { return adjoining_mailboxes<typename Call::accumulator>::bytes(num_helpers, num_scouts); }
 };
 

@@ -1,10 +1,11 @@
 // Few segments between offsets, scanned in one launch.
 //
-// A block takes a group of consecutive segments. Warps scan the short ones by themselves, the block the others, one
-// after the other, tile by tile. Segments of more than some tiles are left until then. The first blocks, the scouts,
-// list them (segment_records.cuh), and say early whether there are none. Then blocks end. Else each helps with a share
-// of the list's concatenation (segment_shares.cuh): it posts what its last segment has there, where the next share goes
-// on with that, folds what blocks before have posted of its first segment, and scans its share.
+// A block takes a group of consecutive segments. Warps scan the short ones by themselves, or teams of warps where a
+// block has as many teams. The block scans the others, one after the other, tile by tile. Segments of more than some
+// tiles are left until then. The first blocks, the scouts, list them (segment_records.cuh), and say early whether there
+// are none. Up to 32 segments have no scouts: every block lists the long ones. If there are none, blocks end. Else each
+// helps with a share of the list's concatenation (segment_shares.cuh): it posts what its last segment has there, where
+// the next share goes on with that, folds what blocks before have posted of its first segment, and scans its share.
 //
 // Scouts wait for scouts of lower indices, and helpers for scouts and for helpers of lower indices. These start first.
 #pragma once
@@ -19,8 +20,7 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Fewer may be long ones, which three launches scan faster.
-inline constexpr std::size_t fewest_segments = 16, few_segments = 4096;
+inline constexpr std::size_t few_segments = 4096;
 
 // Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
 inline constexpr std::size_t most_direct_tiles = 4, most_direct_rounds = 16;
@@ -34,7 +34,8 @@ template <class Call>
 few_plan plan_for_few(std::size_t num_segments, std::size_t multiprocessors) {
   const std::size_t resident = Call::least_blocks_of_few * multiprocessors;
   const std::size_t group = parts::at_most(parts::ceil_div(num_segments, resident), Call::shape::num_warps);
-  const std::size_t scouts = parts::ceil_div(num_segments, record_tile::tile_items);
+  const std::size_t scouts =
+      num_segments > parts::warp_threads ? parts::ceil_div(num_segments, record_tile::tile_items) : 0;
   const std::size_t groups = parts::ceil_div(num_segments, group);
   const std::size_t helpers = groups + scouts < resident ? resident - scouts : groups;
   return {static_cast<unsigned>(scouts), static_cast<unsigned>(helpers), static_cast<unsigned>(group),
@@ -57,6 +58,14 @@ struct few_mailboxes {
     return {parts::mailboxes<segment_counts>(region), parts::mailboxes<unsigned>(lists),
             parts::mailboxes<unsigned>(lists + bytes), parts::mailboxes<T>(lists + 2 * bytes)};
   }
+
+  // Whether one of the first num_scouts scouts lists segments. All threads of the block call it.
+  __device__ bool any_lists(unsigned num_scouts, parts::tag tag) const {
+    unsigned of_scout = 0;
+    if (threadIdx.x < num_scouts)
+      while (!lists.peek(threadIdx.x, of_scout, tag)) continue;
+    return __syncthreads_or(static_cast<int>(of_scout)) != 0;
+  }
 };
 
 // The lane's items of the part of a segment that begins at `first`; in place of items behind its `left` items others of
@@ -76,7 +85,18 @@ __device__ lane_rows<Shape, Held> read_part(InputIteratorT d_in, int first, int 
       return items;
     }
   }
-  return read_tile<Shape, Held>(d_in, first, first + left - 1, warp, false);
+  lane_rows<Shape, Held> items;
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    Held read[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+      const int at = Shape::position(warp, row) + k;
+      read[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first + (at < left ? at : left - 1))]);
+    }
+    items.rows[row] = neighbours_of<Held, count>(read);
+  }
+  return items;
 }
 
 // Items of a warp that belong to one segment.
@@ -115,11 +135,48 @@ struct warp_part {
   }
 };
 
+// Reads the warp's items of a part, which begins at `first` and has `left` items.
+template <class Held, class Shape, class T, class InputIteratorT>
+__device__ void take_part(warp_part<Shape, T>& part, InputIteratorT d_in, int first, int left, int warp,
+                          bool by_vectors) {
+  const auto items = read_part<Shape, Held>(d_in, first, left, warp, by_vectors);
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row)
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k) part.values[row][k] = accumulated<T>(items(row, k));
+}
+
+// Writes the warp's outputs of a part. `before` is what precedes its items in the segment, where that continues here.
+template <class Shape, class Call, class T, class OutputIteratorT>
+__device__ void write_part(const warp_part<Shape, T>& part, const Call& call, const T& before, bool continues_here,
+                           OutputIteratorT d_out, int first, int left, int warp, bool by_vectors) {
+  constexpr int neighbours = Shape::neighbours;
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    T ahead = part.before[row];
+    const bool continues_row = row > 0 || threadIdx.x % parts::warp_threads > 0;
+    const bool continues = continues_here || continues_row;
+    if (continues_here) ahead = continues_row ? static_cast<T>(call.op(before, ahead)) : before;
+    T values[neighbours];
+#pragma unroll
+    for (int k = 0; k < neighbours; ++k)
+      values[k] = continues ? static_cast<T>(call.op(ahead, part.values[row][k])) : part.values[row][k];
+    if constexpr (Call::result == of_segments::exclusive_scans) {
+#pragma unroll
+      for (int k = neighbours - 1; k > 0; --k) values[k] = call.op(call.init, values[k - 1]);
+      values[0] = continues ? static_cast<T>(call.op(call.init, ahead)) : call.init;
+    } else if constexpr (Call::result == of_segments::inclusive_scans_from_init) {
+#pragma unroll
+      for (int k = 0; k < neighbours; ++k) values[k] = call.op(call.init, values[k]);
+    }
+    write_neighbours<Shape, true>(values, d_out, first, Shape::position(warp, row), left, by_vectors);
+  }
+}
+
 // Scans one segment, part by part: by a warp, or by the block, all threads of which call it, with Shape the call's.
 template <class Shape, class Call, class Place>
 __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place) {
   using T = typename Call::accumulator;
-  using value = typename Call::value;
   constexpr int neighbours = Shape::neighbours, step = Shape::tile_items;
   constexpr bool by_block = Shape::num_warps > 1;
   const Call& call = tiles.call;
@@ -133,13 +190,7 @@ __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place)
   for (int at = 0; at < size; at += step, turn ^= 1) {
     const int left = size - at < step ? size - at : step;
     warp_part<Shape, T> part;
-    {
-      const auto items = read_part<Shape, value>(d_in, at, left, warp, reads_by_vectors);
-#pragma unroll
-      for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-        for (int k = 0; k < neighbours; ++k) part.values[row][k] = accumulated<T>(items(row, k));
-    }
+    take_part<typename Call::value>(part, d_in, at, left, warp, reads_by_vectors);
     if constexpr (by_block) __syncthreads();  // all have read what the scan before has left in shared memory
     part.scan(call.op);
     if constexpr (by_block) {
@@ -152,28 +203,39 @@ __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place)
         before = at == 0 && i == 0 ? shared.of_warp[0] : static_cast<T>(call.op(before, shared.of_warp[i]));
       if (warp == Shape::num_warps - 1 && tiles.lane == 0) shared.carry[turn ^ 1] = call.op(before, part.of_warp);
     }
-    const bool continues_here = at > 0 || warp > 0;
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row) {
-      T ahead = part.before[row];
-      const bool continues_row = row > 0 || tiles.lane > 0, continues = continues_here || continues_row;
-      if (continues_here) ahead = continues_row ? static_cast<T>(call.op(before, ahead)) : before;
-      T values[neighbours];
-#pragma unroll
-      for (int k = 0; k < neighbours; ++k)
-        values[k] = continues ? static_cast<T>(call.op(ahead, part.values[row][k])) : part.values[row][k];
-      if constexpr (Call::result == of_segments::exclusive_scans) {
-#pragma unroll
-        for (int k = neighbours - 1; k > 0; --k) values[k] = call.op(call.init, values[k - 1]);
-        values[0] = continues ? static_cast<T>(call.op(call.init, ahead)) : call.init;
-      } else if constexpr (Call::result == of_segments::inclusive_scans_from_init) {
-#pragma unroll
-        for (int k = 0; k < neighbours; ++k) values[k] = call.op(call.init, values[k]);
-      }
-      write_neighbours<Shape, true>(values, d_out, at, Shape::position(warp, row), left, by_vectors);
-    }
+    write_part(part, call, before, at > 0 || warp > 0, d_out, at, left, warp, by_vectors);
     if constexpr (!by_block) before = at > 0 ? static_cast<T>(call.op(before, part.of_warp)) : part.of_warp;
   }
+}
+
+// Scans one segment of at most warp_items by a team: a row of the call's shape for each of its warps, so operators come
+// in the order in which one warp has them. All threads of the block call it, each with its team's segment.
+template <class Call, class Place>
+__device__ void scan_segment_by_team(const share_tiles<Call>& tiles, const Place& place) {
+  using T = typename Call::accumulator;
+  constexpr int team_warps = Call::shape::num_rows, neighbours = Call::shape::neighbours;
+  using shape = rows_of_warps<neighbours, 1, team_warps>;
+  const Call& call = tiles.call;
+  T* const of_warps = tiles.shared.of_warp;
+  const int warp = tiles.warp % team_warps, first_warp = tiles.warp - warp, size = static_cast<int>(place.size);
+  const bool takes = warp * shape::row_items < size;
+  warp_part<shape, T> part;
+  if (takes) {
+    const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(place.in);
+    take_part<typename Call::value>(part, d_in, 0, size, warp, is_aligned_here<neighbours>(d_in));
+    part.scan(call.op);
+    if (tiles.lane == 0) of_warps[tiles.warp] = part.of_warp;
+  }
+  __syncthreads();
+  if (!takes) return;
+  T before;
+#pragma unroll
+  for (int i = 0; i < team_warps - 1; ++i) {
+    if (i >= warp) break;
+    before = i == 0 ? of_warps[first_warp] : static_cast<T>(call.op(before, of_warps[first_warp + i]));
+  }
+  const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(place.out);
+  write_part(part, call, before, warp > 0, d_out, 0, size, warp, is_aligned_here<neighbours>(d_out));
 }
 
 // By a warp: with as few rows as suffice.
@@ -190,18 +252,26 @@ __device__ void scan_segment_by_warp(const share_tiles<Call>& tiles, const Place
 }
 
 // Scans those segments of a group that are not left to helpers. Every warp knows all of the group's offsets. Where
-// there is one scout, returns whether the thread has seen a segment, of all of them, that is left to helpers.
+// there is one scout or none, `lists` says whether the thread has seen a segment, of all of them, that is left to
+// helpers. Returns false if it knows that nobody has.
 template <class Call, class Segments>
-__device__ unsigned scan_group(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
-                               const few_plan& plan, unsigned group) {
+__device__ bool scan_group(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
+                           const few_plan& plan, unsigned group, unsigned& lists) {
   using shape = typename Call::shape;
+  constexpr unsigned team_warps = shape::num_rows, num_teams = shape::num_warps / team_warps;
+  constexpr unsigned at_once = record_tile::tile_items / shape::block_threads;
   const unsigned lane = tiles.lane, segment = group * plan.group + lane;
   typename Segments::place of_lane{0, 0, 0};
   if (lane < plan.group && segment < num_segments) of_lane = segments(segment);
-  unsigned lists = 0;  // read at once with the group's offsets
-  if (plan.num_scouts == 1)
-    for (unsigned i = threadIdx.x; i < num_segments; i += shape::block_threads)
-      lists |= segments(i).size > plan.most_direct;
+  unsigned long long sizes[at_once];  // of one scout's segments, read at once with the group's offsets
+#pragma unroll
+  for (unsigned k = 0; k < at_once; ++k) {
+    const unsigned i = threadIdx.x + k * shape::block_threads;
+    sizes[k] = plan.num_scouts <= 1 && i < num_segments ? segments(i).size : 0;
+  }
+  lists = 0;
+#pragma unroll
+  for (unsigned k = 0; k < at_once; ++k) lists |= sizes[k] > plan.most_direct;
   if (of_lane.size > plan.most_direct) of_lane.size = 0;
   const auto place_in = [&](int from) {
     typename Segments::place place{parts::shuffle_from(of_lane.in, from), 0, parts::shuffle_from(of_lane.size, from)};
@@ -209,6 +279,15 @@ __device__ unsigned scan_group(const share_tiles<Call>& tiles, const Segments& s
     if constexpr (Segments::outputs_apart) place.out = parts::shuffle_from(of_lane.out, from);
     return place;
   };
+
+  // Short ones by teams, where there are as many.
+  const bool by_teams = team_warps > 1 && plan.group <= num_teams;
+  if (by_teams) {
+    auto of_team = place_in(tiles.warp / team_warps);
+    if (of_team.size > shape::warp_items) of_team.size = 0;
+    scan_segment_by_team(tiles, of_team);
+    if (plan.num_scouts <= 1 && __syncthreads_or(lists | (of_lane.size > shape::warp_items)) == 0) return false;
+  }
 
   // Warps scan what takes them no more rounds, side by side, than it takes the block, one segment after the other.
   unsigned rounds = 1;
@@ -218,32 +297,54 @@ __device__ unsigned scan_group(const share_tiles<Call>& tiles, const Segments& s
   }
   const unsigned most_of_warp = rounds * shape::warp_items;
   const auto own = place_in(tiles.warp);
-  if (own.size <= most_of_warp) scan_segment_by_warp(tiles, own);
+  if (own.size <= most_of_warp && (!by_teams || own.size > shape::warp_items)) scan_segment_by_warp(tiles, own);
   for (unsigned left = __ballot_sync(parts::full_mask, of_lane.size > most_of_warp); left != 0; left &= left - 1)
     scan_segment<shape>(tiles, place_in(__ffs(left) - 1));
-  return lists;
+  return true;
 }
 
-// Scans a helper's share of the listed segments. Where there is one scout, `lists` says whether the thread has seen a
-// segment that is listed.
-template <class Call>
-__device__ void help(const share_tiles<Call>& tiles, const few_plan& plan, unsigned helper, unsigned lists,
+// Lists those of at most 32 segments that are longer than `longer_than`, as scouts do. A warp of every helper calls it,
+// and all write the same.
+template <class Segments>
+__device__ void list_in_warp(const Segments& segments, unsigned num_segments, unsigned long long longer_than,
+                             const segment_records& records) {
+  const unsigned lane = threadIdx.x % parts::warp_threads;
+  typename Segments::place own{0, 0, 0};
+  if (lane < num_segments) own = segments(lane);
+  const bool is_listed = own.size > longer_than;
+  const unsigned listed = __ballot_sync(parts::full_mask, is_listed);
+  const unsigned long long size = is_listed ? own.size : 0, through = parts::warp_scan(size, plus{});
+  const auto num_listed = static_cast<unsigned>(__popc(listed));
+  if (is_listed) {
+    const int record = __popc(listed & ((1u << lane) - 1));
+    const unsigned long long begin = through - size;
+    records.begins[record] = begin;
+    records.in[record] = own.in - static_cast<long long>(begin);
+    if constexpr (Segments::outputs_apart) records.out[record] = own.out - static_cast<long long>(begin);
+    if (num_listed == 1) *records.list = {{1, size, 0}, own.in, own.out};
+  }
+  if (lane == parts::warp_threads - 1) {
+    if (num_listed > 1) records.list->counts = {num_listed, through, 1};
+    records.begins[num_listed] = through;
+  }
+}
+
+// Scans a helper's share of the listed segments. Where there is one scout or none, `lists` says whether the thread has
+// seen a segment that is listed.
+template <class Call, class Segments>
+__device__ void help(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
+                     const few_plan& plan, unsigned helper, unsigned lists,
                      const few_mailboxes<typename Call::accumulator>& mailboxes, parts::tag tag) {
   using T = typename Call::accumulator;
   const Call& call = tiles.call;
   const segment_records& records = call.records;
-  const bool asks = threadIdx.x < plan.num_scouts;
-  unsigned is_there;
-  if (asks && plan.num_scouts > 1) {
-    parts::wait_until_cleared();
-    while (!mailboxes.lists.peek(threadIdx.x, lists, tag)) {
-    }
-  }
-  if (__syncthreads_or(lists) == 0) return;
+  if (plan.num_scouts <= 1 && __syncthreads_or(lists) == 0) return;
   parts::wait_until_cleared();
-  if (asks) {
-    while (!mailboxes.is_there.peek(threadIdx.x, is_there, tag)) {
-    }
+  if (plan.num_scouts > 1 && !mailboxes.any_lists(plan.num_scouts, tag)) return;
+  if (plan.num_scouts == 0 && tiles.warp == 0) list_in_warp(segments, num_segments, plan.most_direct, records);
+  unsigned is_there;
+  if (threadIdx.x < plan.num_scouts) {
+    while (!mailboxes.is_there.peek(threadIdx.x, is_there, tag)) continue;
     __threadfence();
   }
   __syncthreads();
@@ -282,19 +383,24 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   const share_tiles<Call> tiles{call, shared};
   const unsigned block = blockIdx.x;
   if (block >= plan.num_scouts) {
-    const unsigned lists = scan_group(tiles, segments, num_segments, plan, block - plan.num_scouts);
-    help(tiles, plan, block - plan.num_scouts, lists, mailboxes, tag);
+    const unsigned helper = block - plan.num_scouts;
+    unsigned lists;
+    if (scan_group(tiles, segments, num_segments, plan, helper, lists))
+      help(tiles, segments, num_segments, plan, helper, lists, mailboxes, tag);
   } else {
     __shared__ listing_memory of_scout;
-    bool goes_on = true;
     list_segments(segments, num_segments, plan.most_direct, block, plan.num_scouts, call.records, mailboxes.counts, tag,
                   of_scout, [&](bool lists) {
                     lists = __syncthreads_or(lists) != 0;
+                    if (plan.num_scouts == 1) return lists;
                     parts::wait_until_cleared();
-                    if (threadIdx.x == 0 && plan.num_scouts > 1) mailboxes.lists.post(block, lists, tag);
-                    return goes_on = lists || plan.num_scouts > 1;
+                    if (threadIdx.x == 0) mailboxes.lists.post(block, lists, tag);
+                    if (lists || (block > 0 && mailboxes.any_lists(block, tag))) return true;
+                    // Nothing is listed up to here. What is left out breaks the list.
+                    if (threadIdx.x == 0) mailboxes.counts.post(block, {0, 0, 1}, tag, parts::posted::prefix);
+                    return false;
                   });
-    if (!goes_on) return;
+    parts::wait_until_cleared();
     __syncthreads();
     if (threadIdx.x == 0) {
       __threadfence();
@@ -303,7 +409,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   }
 }
 
-// Scans fewest_segments to few_segments segments. Of `call`, the records are found here.
+// Scans 1 to few_segments segments. Of `call`, the records are found here.
 //
 // Storage: 16 bytes a segment, 24 where outputs lie apart, 80 for each 1024 segments, and for each of at most
 // least_blocks_of_few blocks a multiprocessor a mailbox of an accumulator.
