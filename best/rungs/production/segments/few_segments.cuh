@@ -137,8 +137,8 @@ struct warp_part {
 
 // Reads the warp's items of a part, which begins at `first` and has `left` items.
 template <class Held, class Shape, class T, class InputIteratorT>
-__device__ void take_part(warp_part<Shape, T>& part, InputIteratorT d_in, int first, int left, int warp,
-                          bool by_vectors) {
+__device__ void read_items_of_part(warp_part<Shape, T>& part, InputIteratorT d_in, int first, int left, int warp,
+                                   bool by_vectors) {
   const auto items = read_part<Shape, Held>(d_in, first, left, warp, by_vectors);
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row)
@@ -148,8 +148,9 @@ __device__ void take_part(warp_part<Shape, T>& part, InputIteratorT d_in, int fi
 
 // Writes the warp's outputs of a part. `before` is what precedes its items in the segment, where that continues here.
 template <class Shape, class Call, class T, class OutputIteratorT>
-__device__ void write_part(const warp_part<Shape, T>& part, const Call& call, const T& before, bool continues_here,
-                           OutputIteratorT d_out, int first, int left, int warp, bool by_vectors) {
+__device__ void write_scans_of_part(const warp_part<Shape, T>& part, const Call& call, const T& before,
+                                    bool continues_here, OutputIteratorT d_out, int first, int left, int warp,
+                                    bool by_vectors) {
   constexpr int neighbours = Shape::neighbours;
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row) {
@@ -190,7 +191,7 @@ __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place)
   for (int at = 0; at < size; at += step, turn ^= 1) {
     const int left = size - at < step ? size - at : step;
     warp_part<Shape, T> part;
-    take_part<typename Call::value>(part, d_in, at, left, warp, reads_by_vectors);
+    read_items_of_part<typename Call::value>(part, d_in, at, left, warp, reads_by_vectors);
     if constexpr (by_block) __syncthreads();  // all have read what the scan before has left in shared memory
     part.scan(call.op);
     if constexpr (by_block) {
@@ -203,7 +204,7 @@ __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place)
         before = at == 0 && i == 0 ? shared.of_warp[0] : static_cast<T>(call.op(before, shared.of_warp[i]));
       if (warp == Shape::num_warps - 1 && tiles.lane == 0) shared.carry[turn ^ 1] = call.op(before, part.of_warp);
     }
-    write_part(part, call, before, at > 0 || warp > 0, d_out, at, left, warp, by_vectors);
+    write_scans_of_part(part, call, before, at > 0 || warp > 0, d_out, at, left, warp, by_vectors);
     if constexpr (!by_block) before = at > 0 ? static_cast<T>(call.op(before, part.of_warp)) : part.of_warp;
   }
 }
@@ -222,7 +223,7 @@ __device__ void scan_segment_by_team(const share_tiles<Call>& tiles, const Place
   warp_part<shape, T> part;
   if (takes) {
     const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(place.in);
-    take_part<typename Call::value>(part, d_in, 0, size, warp, is_aligned_here<neighbours>(d_in));
+    read_items_of_part<typename Call::value>(part, d_in, 0, size, warp, is_aligned_here<neighbours>(d_in));
     part.scan(call.op);
     if (tiles.lane == 0) of_warps[tiles.warp] = part.of_warp;
   }
@@ -235,7 +236,7 @@ __device__ void scan_segment_by_team(const share_tiles<Call>& tiles, const Place
     before = i == 0 ? of_warps[first_warp] : static_cast<T>(call.op(before, of_warps[first_warp + i]));
   }
   const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(place.out);
-  write_part(part, call, before, warp > 0, d_out, 0, size, warp, is_aligned_here<neighbours>(d_out));
+  write_scans_of_part(part, call, before, warp > 0, d_out, 0, size, warp, is_aligned_here<neighbours>(d_out));
 }
 
 // By a warp: with as few rows as suffice.
