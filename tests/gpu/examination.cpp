@@ -118,6 +118,7 @@ class examiner {
   bool full() const { return how_.how_much == extent::full; }
   bool scans() const { return catalog::is_scan(subject_.operation); }
   bool has_rows() const { return catalog::has_rows(subject_.operation); }
+  bool folds() const { return subject_.operation == operation::reduce || has_pairs() || finds_place(); }
   bool normalises() const { return subject_.operation == operation::row_norm; }
   bool chooses_greatest() const { return subject_.operation == operation::top_k; }
   bool has_pairs() const { return subject_.operation == operation::dot; }
@@ -227,9 +228,13 @@ class examiner {
     return possible;
   }
 
+  // Whether kernels are chosen by what each multiprocessor has to do. Scans with tags are such, too.
+  bool by_multiprocessors() const {
+    return subject_.blocks_per_multiprocessor > 0 ||
+           std::ranges::find(how_.filled, subject_.source) != how_.filled.end();
+  }
   std::size_t most_sanitized() const {
-    if (scans() && subject_.blocks_per_multiprocessor > 0)
-      return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
+    if (scans() && by_multiprocessors()) return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
     if (counts() && subject_.family != catalog::family::cluster)
       return subject_.blocks_per_multiprocessor > 0 ? beyond_few_samples() : 2 * usual_sanitized_histogram_items;
     if (counts()) return most_sanitized_cluster_samples;
@@ -550,15 +555,16 @@ class examiner {
                      [](const auto& a, const auto& b) { return a.about.num_items < b.about.num_items; });
     for (const auto& [p, case_name, most] : problems) ordinary_case(case_name, p, most);
     if (sanitizing() && scans()) shapes_of_scans(largest);
+    if (sanitizing() && folds() && by_multiprocessors()) shapes_of_reductions(largest);
     if (sanitizing() && counts()) shapes_of_histograms(largest);
   }
 
   // Under the sanitizer: the kernels that a scan takes by the number of items and by where both ends begin.
   void shapes_of_scans(problem p) {
-    if (subject_.blocks_per_multiprocessor == 0) ordinary_case("largest", p, most_sanitized());
+    if (!by_multiprocessors()) ordinary_case("largest", p, most_sanitized());
     p.num_items = 64;
     ordinary_case("whole vectors", p);
-    if (subject_.blocks_per_multiprocessor == 0) return;
+    if (!by_multiprocessors()) return;
     // Where each multiprocessor has more than 16 KiB to write, and where it has 12: aligned, as far behind an alignment
     // at both ends, and not.
     const std::size_t some =
@@ -570,6 +576,15 @@ class examiner {
         p.out_offset = out;
         ordinary_case(text("wave:", n, ':', in, ':', out), p, n);
       }
+  }
+
+  // Under the sanitizer: the kernels that a reduction takes where small blocks do not hold all, and where large ones
+  // have several tiles.
+  void shapes_of_reductions(problem p) {
+    for (const std::size_t kib : {34, 66, 132}) {
+      p.num_items = beyond_samples(kib * 1024);
+      ordinary_case(text("blocks:", kib, "KiB"), p, p.num_items);
+    }
   }
 
   // Under the sanitizer: the kernels that a histogram takes by the number of samples.
@@ -592,20 +607,27 @@ class examiner {
     std::vector<std::size_t> counts{0, 1, 2, 31, 32, 33, 1000};
     std::vector<std::size_t> lengths{40, 127, 128, 129, 200, 512, 2047, 2048, 2049, 8191, 8192, 8193, 16385, 70001};
     for (std::size_t columns = 0; columns <= 33; ++columns) lengths.push_back(columns);
-    if (sanitizing()) counts = {7}, lengths = {0, 1, 40, 200, 2049, 16385};
+    if (sanitizing()) counts = {7}, lengths = {0, 1, 40, 200, 300, 700, 1500, 2049, 16385};
     for (const std::size_t rows : counts)
-      for (const std::size_t columns : lengths) {
-        problem p;
-        p.num_rows = rows;
-        p.num_columns = columns;
-        p.num_items = rows * columns;
-        p.seed = detail::hash(how_.seed, p.num_items) >> 8;
-        p.kind = static_cast<distribution>((3 * rows + columns) % num_distributions);
-        p.in_offset = static_cast<int>(columns % 4);
-        p.out_offset = static_cast<int>(rows % 3);
-        p.init = static_cast<int>((rows + columns) % 3);
-        if (p.num_items <= std::size_t{1} << 18) ordinary_case(text("rows:", rows, 'x', columns), p, p.num_items);
-      }
+      for (const std::size_t columns : lengths)
+        if (rows * columns <= std::size_t{1} << 18) of_shape(rows, columns);
+    // Under the sanitizer: what segments of one size take by how many there are, and by their parts.
+    if (!sanitizing() || how_.few_accesses || subject_.operation != operation::row_reduce) return;
+    for (const std::size_t columns : {3, 8, 12, 16, 32, 64}) of_shape(20000, columns);
+    of_shape(3, 50000);
+    of_shape(1, 400000);
+  }
+  void of_shape(std::size_t rows, std::size_t columns) {
+    problem p;
+    p.num_rows = rows;
+    p.num_columns = columns;
+    p.num_items = rows * columns;
+    p.seed = detail::hash(how_.seed, p.num_items) >> 8;
+    p.kind = static_cast<distribution>((3 * rows + columns) % num_distributions);
+    p.in_offset = static_cast<int>(columns % 4);
+    p.out_offset = static_cast<int>(rows % 3);
+    p.init = static_cast<int>((rows + columns) % 3);
+    ordinary_case(text("rows:", rows, 'x', columns), p, p.num_items);
   }
 
   // Each edge, what stands before and behind it and all that is special in the type, for all levels and bins.
