@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -136,10 +137,27 @@ TYPED_TEST(SegmentsOf, OneSize) {
     }
 }
 
+// Sums and arg max of n segments have the bits of those of `few` of them alone, behind each number of `before`.
+template <class Output, class Item>
+void expect_bits_of_few(const Item* d_in, std::size_t n, std::size_t size, std::size_t few,
+                        std::initializer_list<std::size_t> befores) {
+  using place = KeyValuePair<int, Item>;
+  const auto sums = found_by<Output>(sum_call, d_in, n, size);
+  const auto places = found_by<place>(arg_max_call, d_in, n, size);
+  for (const std::size_t before : befores) {
+    const auto few_sums = found_by<Output>(sum_call, d_in + before * size, few, size);
+    const auto few_places = found_by<place>(arg_max_call, d_in + before * size, few, size);
+    ASSERT_EQ(std::memcmp(few_sums.data(), sums.data() + before, few * sizeof(Output)), 0);
+    for (std::size_t s = 0; s < few; ++s) {
+      ASSERT_EQ(few_places[s].key, places[before + s].key);
+      ASSERT_EQ(std::memcmp(&few_places[s].value, &places[before + s].value, sizeof(Item)), 0);
+    }
+  }
+}
+
 // Threads take several short segments at once, where there are many: with the bits of few.
 TYPED_TEST(SegmentsOf, ManyOfOneSizeHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
-  using place = KeyValuePair<int, TypeParam>;
   constexpr std::size_t few = production::few_short_parts, n = few + 7, piece = 16 / sizeof(TypeParam);
   std::mt19937 engine(20);
   std::normal_distribution<float> normal;
@@ -150,25 +168,13 @@ TYPED_TEST(SegmentsOf, ManyOfOneSizeHaveTheBitsOfFew) {
     for (const std::size_t size : {pieces * piece - 1, pieces * piece})
       for (const std::size_t first : {0, 1}) {
         SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << first);
-        const TypeParam* const d_in = in.items + first;
-        const auto sums = found_by<output>(sum_call, d_in, n, size);
-        const auto places = found_by<place>(arg_max_call, d_in, n, size);
-        for (const std::size_t before : {std::size_t{0}, n - few}) {
-          const auto few_sums = found_by<output>(sum_call, d_in + before * size, few, size);
-          const auto few_places = found_by<place>(arg_max_call, d_in + before * size, few, size);
-          ASSERT_EQ(std::memcmp(few_sums.data(), sums.data() + before, few * sizeof(output)), 0);
-          for (std::size_t s = 0; s < few; ++s) {
-            ASSERT_EQ(few_places[s].key, places[before + s].key);
-            ASSERT_EQ(std::memcmp(&few_places[s].value, &places[before + s].value, sizeof(TypeParam)), 0);
-          }
-        }
+        expect_bits_of_few<output>(in.items + first, n, size, few, {0, n - few});
       }
 }
 
 // A thread takes several short segments one after the other, where there are very many: with the bits of few.
 TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
-  using place = KeyValuePair<int, TypeParam>;
   constexpr std::size_t few = 1000, n = 2 * production::short_segments_a_round + 7, piece = 16 / sizeof(TypeParam);
   std::mt19937 engine(22);
   std::vector<TypeParam> items(n * (piece + 1) + 1);
@@ -177,18 +183,7 @@ TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
   for (const std::size_t size : {std::size_t{1}, std::size_t{3}, piece, piece + 1})
     for (const std::size_t first : {0, 1}) {
       SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << first);
-      const TypeParam* const d_in = in.items + first;
-      const auto sums = found_by<output>(sum_call, d_in, n, size);
-      const auto places = found_by<place>(arg_max_call, d_in, n, size);
-      for (const std::size_t before : {std::size_t{0}, n / 2, n - few}) {
-        const auto few_sums = found_by<output>(sum_call, d_in + before * size, few, size);
-        const auto few_places = found_by<place>(arg_max_call, d_in + before * size, few, size);
-        ASSERT_EQ(std::memcmp(few_sums.data(), sums.data() + before, few * sizeof(output)), 0);
-        for (std::size_t s = 0; s < few; ++s) {
-          ASSERT_EQ(few_places[s].key, places[before + s].key);
-          ASSERT_EQ(std::memcmp(&few_places[s].value, &places[before + s].value, sizeof(TypeParam)), 0);
-        }
-      }
+      expect_bits_of_few<output>(in.items + first, n, size, few, {0, n / 2, n - few});
     }
 }
 
