@@ -45,6 +45,8 @@ constexpr std::size_t most_sanitized_cluster_samples = 40000;
 // Rows by clusters, likewise. Where clusters of 16 blocks begin after others have ended, synccheck takes warps that
 // meet in __syncthreads() for divergent, in kernels without any other barrier, too.
 constexpr std::size_t most_sanitized_cluster_rows = 32;
+// Under racecheck, of other rows: a block each, they would take it a minute a rung.
+constexpr std::size_t most_raced_rows = 10000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr std::size_t host_judged_pairs = 4096;                  // likewise, of what no checker on the device holds
 constexpr std::size_t host_judged_rows = std::size_t{1} << 20;
@@ -206,6 +208,7 @@ class examiner {
     p.num_columns = std::min(p.num_columns, std::max<std::size_t>(1, p.num_items));
     if (sanitizing() && subject_.family == catalog::family::cluster)
       p.num_items = std::min(p.num_items, most_sanitized_cluster_rows * p.num_columns);
+    if (how_.few_accesses) p.num_items = std::min(p.num_items, most_raced_rows * p.num_columns);
     if (!chooses_greatest()) return p;
     if (p.k == 0) p.k = ks_asked[detail::hash(p.seed, 6) % ks_asked.size()];
     p.k = std::min({p.k, p.num_columns, subject_.max_k});

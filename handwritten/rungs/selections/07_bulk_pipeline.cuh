@@ -34,6 +34,7 @@ __global__ void __launch_bounds__(block_threads)
     for (auto& each : arrived) each.initialise(1);
     parts::publish_barriers();
   }
+  __syncwarp();  // to racecheck, all of the warp initialises them
   for (int stage = 0; stage < stages; ++stage) order(blockIdx.x + std::size_t(stage) * gridDim.x, stage);
   __syncthreads();
   parts::ring_position<stages> at;
