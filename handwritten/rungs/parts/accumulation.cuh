@@ -20,6 +20,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/compensated.cuh"
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/plan.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
@@ -116,9 +117,7 @@ template <class Accumulator, class InputIteratorT>
 __global__ void __launch_bounds__(accumulation_shape::block_threads, 4)
     accumulate_kernel(InputIteratorT d_in, std::size_t num_items, typename Accumulator::partial* aggregates,
                       bool by_vectors) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  let_next_launch_start();
   using shape = accumulation_shape;
   Accumulator accumulator;
   for (std::size_t tile = blockIdx.x; tile * shape::tile_items < num_items; tile += gridDim.x) {
@@ -138,9 +137,7 @@ __global__ void __launch_bounds__(finishing_threads)
                                OutputIteratorT d_out, float init) {
   constexpr merging<Accumulator> merge;
   auto value = Accumulator::of(threadIdx.x == 0 ? init : -0.0f);
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  wait_for_launch_before();
 #pragma unroll 4
   for (unsigned i = threadIdx.x; i < num_aggregates; i += finishing_threads) value = merge(value, aggregates[i]);
   value = block_reduce<finishing_threads>(value, merge);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/shared_launch.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
@@ -22,9 +23,7 @@ struct counters_to_clear {
 
 template <class CounterT, int num_channels>
 __global__ void __launch_bounds__(clearing_threads) clear_kernel(counters_to_clear<CounterT, num_channels> channels) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  let_next_launch_start();
   const unsigned first = blockIdx.x * (clearing_threads * counters_per_clearing_thread) + threadIdx.x;
 #pragma unroll
   for (int channel = 0; channel < num_channels; ++channel)
@@ -35,11 +34,7 @@ __global__ void __launch_bounds__(clearing_threads) clear_kernel(counters_to_cle
 }
 
 // All threads of a launch that overlaps call it before they touch the counters.
-__device__ inline void wait_until_cleared() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
+__device__ inline void wait_until_cleared() { wait_for_launch_before(); }
 
 // Clears the counters in an ordinary launch, which begins when all earlier work of the stream is done. The next launch
 // may overlap with it where limits.overlaps().

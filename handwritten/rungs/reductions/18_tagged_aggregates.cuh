@@ -7,6 +7,7 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/gather.cuh"
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/tagged_launch.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/reductions/16_overlapped_finish.cuh"
@@ -26,9 +27,7 @@ template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 512 ? 2 : 1)
     tagged_aggregates_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
                              ReductionOpT reduction_op, T init, char* storage, parts::tag tag) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  parts::let_next_launch_start();
   const parts::mailboxes<T> mailboxes(storage);
   const unsigned gatherer = gridDim.x - 1;  // and how many others there are
   if (threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);

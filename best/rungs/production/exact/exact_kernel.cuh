@@ -19,6 +19,7 @@
 #include "rungs/device/parts/types.cuh"
 #include "rungs/exact/record.cuh"
 #include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
@@ -438,9 +439,7 @@ __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
   using shape = exact_shape<Terms>;
   __shared__ room_for<typename shape::block> room;
   typename shape::block& total = room.get();
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  parts::let_next_launch_start();
   const bool is_alone = gridDim.x == 1, is_first = threadIdx.x == 0;
   if (is_first && !is_alone) posts.posted.prefetch(blockIdx.x);
   add_share(terms, plan, total);
@@ -477,9 +476,7 @@ __global__ void __launch_bounds__(exact_finish_threads)
     exact_finish_kernel(exact_posts<Terms> posts, std::size_t num_blocks, OutputIteratorT d_out) {
   using shape = exact_shape<Terms>;
   __shared__ room_for<typename shape::block> room;
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  parts::wait_for_launch_before();
   gather_posts(posts, num_blocks, num_blocks, shape::of_block::nothing(), room.get(), d_out);
 }
 

@@ -15,6 +15,7 @@
 #include "rungs/device/parts/choice.cuh"
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
@@ -194,7 +195,7 @@ __global__ void __launch_bounds__(most_levels_threads, 1)
       peers::expect(barrier, (gridDim.x - 1) * levels::num_places * static_cast<unsigned>(sizeof(long long)));
     peers::arrive_started();
   }
-  if (meet == levels_meet::later) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if (meet == levels_meet::later) parts::let_next_launch_start();
 #endif
   if (meet >= levels_meet::grid) posts.prefetch(blockIdx.x);
   long long sum = levels_of_block(levels_of_tiles(terms, plan), of_block);
@@ -228,9 +229,7 @@ template <class Terms, class OutputIteratorT>
 __global__ void __launch_bounds__(levels_finish_threads)
     levels_finish_kernel(levels_posts<Terms> posts, unsigned num_blocks, OutputIteratorT d_out) {
   __shared__ levels_memory<Terms> memory;
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  parts::wait_for_launch_before();
   gather_levels(posts, num_blocks, 0, memory, d_out);
 }
 

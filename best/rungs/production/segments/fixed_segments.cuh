@@ -14,6 +14,7 @@
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/parts/capability.cuh"
 #include "rungs/parts/iterator_traits.cuh"
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
@@ -67,10 +68,8 @@ struct aggregates_of_parts : segment_items<const T*> {};
 // Called first by each launch: the next one may begin early, and waits here.
 template <class Reduction>
 __device__ void meet_other_launch() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if constexpr (Reduction::leaves_aggregates) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-  if constexpr (Reduction::takes_aggregates) asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  if constexpr (Reduction::leaves_aggregates) parts::let_next_launch_start();
+  if constexpr (Reduction::takes_aggregates) parts::wait_for_launch_before();
 }
 
 // A piece by one load, or put together from its items; or the item of an iterator.

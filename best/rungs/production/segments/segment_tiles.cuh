@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/segments/segment_chunks.cuh"
@@ -120,9 +121,7 @@ struct segments_tile {
 template <class Call>
 __global__ void __launch_bounds__(segment_block_threads, 5) segment_tiles_kernel(const __grid_constant__ Call call) {
   __shared__ typename segments_tile<Call>::shared shared;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  parts::let_next_launch_start();
   segments_tile<Call>::run(call, shared);
 }
 

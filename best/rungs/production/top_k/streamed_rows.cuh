@@ -22,6 +22,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "rungs/parts/overlap.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/production/top_k/block_selection.cuh"
 #include "rungs/production/top_k/candidate_sort.cuh"
@@ -567,9 +568,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   extern __shared__ __align__(16) unsigned char streamed_memory[];
   auto& selection = reinterpret_cast<block_selection&>(*streamed_memory);
   auto* const held = reinterpret_cast<candidate*>(streamed_memory + sizeof(block_selection));
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  parts::let_next_launch_start();
   const std::size_t row = blockIdx.x / plan.num_parts;
   const unsigned part = blockIdx.x % plan.num_parts;
   const key_stream<Order> stream(keys, plan.layout, row, plan.begin_of(part), plan.begin_of(part + 1));
@@ -684,9 +683,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   extern __shared__ __align__(16) unsigned char streamed_memory[];
   auto& selection = reinterpret_cast<block_selection&>(*streamed_memory);
   auto* const held = reinterpret_cast<candidate*>(streamed_memory + sizeof(block_selection));
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  parts::wait_for_launch_before();
   const std::size_t row = blockIdx.x;
   const candidate* const candidates = plan.of_part(row, 0);
   const unsigned size = plan.num_parts * plan.k;
