@@ -106,6 +106,7 @@ struct part_shape {
   static constexpr int lanes = threads < parts::warp_threads ? threads : parts::warp_threads, warps = threads / lanes;
   static constexpr int block_threads = threads < 128 ? 128 : threads, block_parts = block_threads / threads;
   static constexpr int pieces = pieces_, parts_at_once = pieces < 4 ? 4 / pieces : 1;
+  static constexpr int unaligned_pieces = pieces / 2, shifted_pieces = 4;  // as share_of_items has them
   static constexpr int blocks = 768 / block_threads;
   // Parts that threads take at once lie side by side where lanes exchange them, so that results are written together.
   static constexpr bool transposed = parts_at_once > 1 && threads >= parts_at_once;
@@ -210,7 +211,8 @@ __device__ T share_of_part(const Reduction& reduction, const segment_parts& part
   if constexpr (takes_shares<shape, Reduction>) {
     using items_type = std::remove_const_t<decltype(items)>;
     using op_type = std::decay_t<decltype(op)>;
-    return share_of_items<threads, T, items_type, op_type, pieces, pieces / 2, 4>::reduce(items, size, thread, op);
+    return share_of_items<threads, T, items_type, op_type, pieces, shape::unaligned_pieces,
+                          shape::shifted_pieces>::reduce(items, size, thread, op);
   } else {
     T value;
     bool has_value = false;
@@ -334,38 +336,53 @@ __device__ parts::vector<Item> piece_in_shared_memory(const Item* items) {
   return piece;
 }
 
-// A segment of up to so many pieces in shared memory by one thread, in the order of a lane for each piece.
-template <int most_pieces, class T, class InputIteratorT, class Op>
-__device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& op) {
+// A segment of up to so many pieces in shared memory by one thread, in the order of a lane for each of eight pieces.
+// piece_at(i) is the piece whose first item is items[i].
+template <int most_pieces, class T, class InputIteratorT, class Op, class PieceAt>
+__device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& op, const PieceAt& piece_at) {
   using from = pieces_of<InputIteratorT>;
-  constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
+  constexpr unsigned piece_items = piece_items_of<InputIteratorT>, lanes = most_pieces < 8 ? most_pieces : 8;
   const unsigned whole = size / piece_items, num_behind = size % piece_items;
-  T values[most_pieces];
-#pragma unroll
-  for (unsigned p = 0; p < most_pieces; ++p) {
+  const unsigned num_pieces = whole + (num_behind != 0);
+  T values[lanes];
+  const auto take = [&](T& value, bool has_value, unsigned p) {
     const unsigned first = p * piece_items;
+    const auto take_next = [&](const T& next) { value = has_value ? op(value, next) : next; };
     if constexpr (!from::in_vectors) {
-      if (p < whole) values[p] = static_cast<T>(items[first]);
+      take_next(static_cast<T>(items[first]));
     } else {
-      if (p > whole || (p == whole && num_behind == 0)) continue;
-      const auto piece = piece_in_shared_memory(from::address(items) + first);
+      const auto piece = piece_at(first);
       if (p < whole) {
-        values[p] = from::template fold<T>(piece, items, first, op);
+        take_next(from::template fold<T>(piece, items, first, op));
       } else {
-        values[p] = from::template at<T>(piece[0], items, first);
+        take_next(from::template at<T>(piece[0], items, first));
 #pragma unroll
         for (unsigned i = 1; i + 1 < piece_items; ++i)
-          if (i < num_behind) values[p] = op(values[p], from::template at<T>(piece[i], items, first + i));
+          if (i < num_behind) value = op(value, from::template at<T>(piece[i], items, first + i));
       }
     }
-  }
-  const unsigned num_valid = whole + (num_behind != 0);
+  };
 #pragma unroll
-  for (unsigned distance = most_pieces / 2; distance > 0; distance /= 2)
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    if (lane < num_pieces) take(values[lane], false, lane);
+  if constexpr (most_pieces > lanes) {
+#pragma unroll
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      if (lanes + lane < num_pieces) take(values[lane], true, lanes + lane);
+  }
+#pragma unroll
+  for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
 #pragma unroll
     for (unsigned lane = 0; lane < distance; ++lane)
-      if (lane + distance < num_valid) values[lane] = op(values[lane], values[lane + distance]);
+      if (lane + distance < num_pieces) values[lane] = op(values[lane], values[lane + distance]);
   return values[0];
+}
+template <int most_pieces, class T, class InputIteratorT, class Op>
+__device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& op) {
+  return reduce_alone<most_pieces, T>(items, size, op, [&](unsigned first) {
+    if constexpr (pieces_of<InputIteratorT>::in_vectors)
+      return piece_in_shared_memory(pieces_of<InputIteratorT>::address(items) + first);
+  });
 }
 
 // Segments of so many pieces have a thread each. A block copies its segments to shared memory in whole vectors: lanes
@@ -493,10 +510,11 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
 // Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
 inline constexpr std::size_t most_part_bytes = 128 * 1024;
 
-// Few segments of two to eight parts, a cluster each, in one launch. Its blocks have more on their way than those of
-// many parts.
+// Few long segments of up to sixteen parts, a cluster or a block each, in one launch. Blocks have more on their way
+// than those of many parts.
 struct cluster_part_shape : part_shape<256, 16> {
-  static constexpr int blocks = 1, most_parts = cluster::parts::portable_cluster_blocks;
+  static constexpr int blocks = 1, most_parts = cluster::parts::greatest_cluster_blocks;
+  static constexpr int unaligned_pieces = pieces, shifted_pieces = 8;
 };
 
 template <class T, class Reduction>
@@ -505,10 +523,15 @@ __global__ void __launch_bounds__(cluster_part_shape::block_threads, cluster_par
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   using shape = cluster_part_shape;
   alignas(16) __shared__ T aggregates[shape::most_parts + 20 / sizeof(T)];  // and what a piece has behind them
-  cluster::parts::arrive_started();
+  const bool is_one = parts_of.parts_per_segment == 1;                      // which is no cluster
+  if (!is_one) cluster::parts::arrive_started();
   const T share = share_of_part<shape, T>(reduction, parts_of, blockIdx.x);
   const T value =
       reduce_shares<shape, piece_items_of_reduction<Reduction>>(share, parts_of.size(blockIdx.x), reduction.op);
+  if (is_one) {
+    if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
+    return;
+  }
   cluster::parts::wait();
   const unsigned rank = cluster::parts::block_rank();
   if (threadIdx.x == 0) *cluster::parts::of_rank(aggregates + rank, 0) = value;
@@ -521,8 +544,33 @@ __global__ void __launch_bounds__(cluster_part_shape::block_threads, cluster_par
 #endif
 }
 
-// The most parts that are such clusters.
-inline constexpr std::size_t few_long_parts = 264;
+// The most parts of all segments that are reduced so, and the least pieces of a segment that is one part.
+inline constexpr std::size_t few_long_parts = 264, least_long_pieces = 1025;
+
+// Reduces segments so if they are few and long, and the device can.
+template <class T, class Reduction>
+cudaError_t try_few_long(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                         bool& is_done, cudaStream_t stream) {
+  const unsigned num_parts = parts_of.parts_per_segment;
+  is_done = false;
+  if (num_parts > cluster_part_shape::most_parts || num_segments * num_parts > few_long_parts) return cudaSuccess;
+  const std::size_t pieces = parts::ceil_div(parts_of.segment_items, piece_items_of_reduction<Reduction>);
+  if (num_parts == 1 && pieces < least_long_pieces) return cudaSuccess;
+  int cc = 0;
+  if (const cudaError_t error = parts::code_capability(cc)) return error;
+  if (cc < 90) return cudaSuccess;
+
+  constexpr auto kernel = reduce_cluster_kernel<T, Reduction>;
+  constexpr int threads = cluster_part_shape::block_threads;
+  int cluster_blocks = cluster_part_shape::most_parts;
+  if (num_parts > cluster::parts::portable_cluster_blocks)
+    if (const cudaError_t error = cluster::parts::fit_cluster(kernel, threads, cluster_blocks)) return error;
+  is_done = static_cast<int>(num_parts) <= cluster_blocks;
+  if (!is_done) return cudaSuccess;
+  if (num_parts == 1) return launch_next<Reduction>(kernel, num_segments, threads, stream, reduction, parts_of);
+  return cluster::parts::launch_clusters(kernel, num_segments, {static_cast<int>(num_parts), threads}, stream,
+                                         reduction, parts_of);
+}
 
 inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_bytes) {
   const std::size_t parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);
@@ -535,25 +583,22 @@ template <class T, class Reduction>
 cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size,
                             T* d_aggregates, cudaStream_t stream) {
   if (num_segments == 0) return cudaSuccess;
-  const unsigned most_parts = parts_of_segment(segment_size, sizeof(typename pieces_of_reduction<Reduction>::item));
-  if (most_parts == 1)
-    return reduce_parts<T>(reduction, segment_parts{segment_size, 1, segment_size}, num_segments, stream);
-  // Of whole pieces; rounded up to them, fewer parts may do.
-  const auto part_items = static_cast<unsigned>(parts::ceil_div(
-                              segment_size, most_parts * piece_items_of<typename Reduction::Items::iterator>)) *
-                          piece_items_of<typename Reduction::Items::iterator>;
-  const auto num_parts = static_cast<unsigned>(parts::ceil_div(segment_size, part_items));
-  if (num_parts > 1 && num_parts <= cluster_part_shape::most_parts && num_segments * num_parts <= few_long_parts) {
-    int cc = 0;
-    if (const cudaError_t error = parts::code_capability(cc)) return error;
-    if (cc >= 90)
-      return cluster::parts::launch_clusters(reduce_cluster_kernel<T, Reduction>, num_segments,
-                                             {static_cast<int>(num_parts), cluster_part_shape::block_threads}, stream,
-                                             reduction, segment_parts{segment_size, num_parts, part_items});
+  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
+  segment_parts parts_of{segment_size,
+                         parts_of_segment(segment_size, sizeof(typename pieces_of_reduction<Reduction>::item)),
+                         segment_size};
+  if (parts_of.parts_per_segment > 1) {  // of whole pieces; rounded up to them, fewer parts may do
+    parts_of.part_items =
+        static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.parts_per_segment * piece_items)) * piece_items;
+    parts_of.parts_per_segment = static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.part_items));
   }
-  const cudaError_t error =
-      reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}},
-                      segment_parts{segment_size, num_parts, part_items}, num_segments * num_parts, stream);
+  bool is_done = false;
+  cudaError_t error = try_few_long<T>(reduction, parts_of, num_segments, is_done, stream);
+  if (error != cudaSuccess || is_done) return error;
+  const unsigned num_parts = parts_of.parts_per_segment;
+  if (num_parts == 1) return reduce_parts<T>(reduction, parts_of, num_segments, stream);
+  error = reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
+                          num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
   return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);
