@@ -336,6 +336,28 @@ __device__ parts::vector<Item> piece_in_shared_memory(const Item* items) {
   return piece;
 }
 
+// Vectors in shared memory. Those of 128 bytes may change places, differently in each of the next eight: lanes that
+// read at a distance of a multiple of 32 bytes then have fewer bank conflicts.
+template <bool change_places>
+struct held_vectors {
+  uint4* vectors;
+
+  __device__ uint4& operator[](unsigned v) const { return vectors[change_places ? v ^ (v / 8 % 8) : v]; }
+
+  // Sixteen bytes of items from this byte on. What lies behind them is read, too.
+  template <class Item>
+  __device__ parts::vector<Item> piece(unsigned begin) const {
+    const unsigned offset = begin % 16;
+    unsigned words[8];
+    memcpy(words, &(*this)[begin / 16], 16);
+    if (alignof(Item) < 16 && offset != 0) {
+      memcpy(words + 4, &(*this)[begin / 16 + 1], 16);
+      return parts::shifted<Item>(words, offset);
+    }
+    return {{words[0], words[1], words[2], words[3]}};
+  }
+};
+
 // A segment of up to so many pieces in shared memory by one thread, in the order of a lane for each of eight pieces.
 // piece_at(i) is the piece whose first item is items[i].
 template <int most_pieces, class T, class InputIteratorT, class Op, class PieceAt>
@@ -385,14 +407,39 @@ __device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& 
   });
 }
 
+// A block copies bytes of the input to shared memory in whole vectors, and returns by how much the first begins before
+// them. Vectors that lie in the input as a whole come asynchronously, others by items.
+template <int threads, bool change_places, class Item>
+__device__ unsigned copy_to_shared_memory(const held_vectors<change_places>& held, const Item* items,
+                                          std::size_t input_bytes, std::size_t begin, unsigned num_bytes) {
+  const auto* const input = reinterpret_cast<const unsigned char*>(items);
+  const unsigned before = reinterpret_cast<std::uintptr_t>(input + begin) % 16;
+  const unsigned num_vectors = (before + num_bytes + 15) / 16;
+  for (unsigned v = threadIdx.x; v < num_vectors; v += threads) {
+    const std::size_t at = begin + v * 16 - before;  // may wrap, before the input
+    if (at < input_bytes && input_bytes - at >= 16) {
+      copy_16_bytes(&held[v], reinterpret_cast<const uint4*>(input + at));
+    } else {
+      for (unsigned i = 0; i < 16; i += sizeof(Item))
+        if (at + i < input_bytes)
+          *reinterpret_cast<Item*>(reinterpret_cast<unsigned char*>(&held[v]) + i) =
+              *reinterpret_cast<const Item*>(input + at + i);
+    }
+  }
+  wait_for_copies();
+  __syncthreads();
+  return before;
+}
+
 // Segments of so many pieces have a thread each. A block copies its segments to shared memory in whole vectors: lanes
 // that read their own segments would take each vector several times.
-template <int pieces_>
+template <int pieces_, bool change_places_ = false>
 struct short_shape {
   static constexpr int threads = 128, pieces = pieces_, most_rounds = 16;
+  static constexpr bool change_places = change_places_;
   static constexpr unsigned tile_bytes = threads * 16 * (pieces > 4 ? pieces : 4);
-  // A tile may begin within a vector, and the last piece be read beyond it.
-  static constexpr unsigned num_vectors = tile_bytes / 16 + 3;
+  // A tile may begin within a vector, and the last piece be read beyond it. Eight vectors change places.
+  static constexpr unsigned num_vectors = tile_bytes / 16 + (change_places ? 8 : 3);
 };
 
 template <class shape, class T, class Reduction>
@@ -402,34 +449,27 @@ __global__ void __launch_bounds__(shape::threads)
   meet_other_launch<Reduction>();
   using from = pieces_of_reduction<Reduction>;
   using item = typename from::item;
-  __shared__ uint4 held[shape::num_vectors];
-  auto* const bytes = reinterpret_cast<unsigned char*>(held);
+  __shared__ uint4 vectors[shape::num_vectors];
+  const held_vectors<shape::change_places> held{vectors};
   const std::size_t first = blockIdx.x * std::size_t{block_segments};
   const auto num_here = static_cast<unsigned>(parts::at_most(num_segments - first, block_segments));
   const auto size = static_cast<unsigned>(parts_of.segment_items), segment_bytes = size * unsigned{sizeof(item)};
-
-  // Vectors that lie in the input as a whole come asynchronously, others by items.
-  const auto* const input = reinterpret_cast<const unsigned char*>(from::address(reduction.items.of(parts_of, 0)));
-  const std::size_t input_bytes = num_segments * segment_bytes, begin = first * segment_bytes;
-  const unsigned before = reinterpret_cast<std::uintptr_t>(input + begin) % 16;
-  const unsigned num_vectors = (before + num_here * segment_bytes + 15) / 16;
-  for (unsigned v = threadIdx.x; v < num_vectors; v += shape::threads) {
-    const std::size_t at = begin + v * 16 - before;  // may wrap, before the input
-    if (at < input_bytes && input_bytes - at >= 16) {
-      copy_16_bytes(held + v, reinterpret_cast<const uint4*>(input + at));
-    } else {
-      for (unsigned i = 0; i < 16; i += sizeof(item))
-        if (at + i < input_bytes)
-          *reinterpret_cast<item*>(bytes + v * 16 + i) = *reinterpret_cast<const item*>(input + at + i);
-    }
-  }
-  wait_for_copies();
-  __syncthreads();
+  const unsigned before = copy_to_shared_memory<shape::threads>(held, from::address(reduction.items.of(parts_of, 0)),
+                                                                num_segments * segment_bytes, first * segment_bytes,
+                                                                num_here * segment_bytes);
 
   auto items = reduction.items;
-  items.d_in = reinterpret_cast<decltype(items.d_in)>(bytes + before);
-  for (unsigned s = threadIdx.x; s < num_here; s += shape::threads)
-    reduction.write(first + s, reduce_alone<shape::pieces, T>(items.of(parts_of, s), size, reduction.op), true);
+  items.d_in = reinterpret_cast<decltype(items.d_in)>(reinterpret_cast<unsigned char*>(vectors) + before);
+  for (unsigned s = threadIdx.x; s < num_here; s += shape::threads) {
+    const auto own = items.of(parts_of, s);
+    const auto piece_at = [&](unsigned i) {
+      if constexpr (shape::change_places)
+        return held.template piece<item>(before + s * segment_bytes + i * unsigned{sizeof(item)});
+      else
+        return piece_in_shared_memory(from::address(own) + i);
+    };
+    reduction.write(first + s, reduce_alone<shape::pieces, T>(own, size, reduction.op, piece_at), true);
+  }
 }
 
 // Threads take several segments one after the other where there are more than this for each.
@@ -450,14 +490,19 @@ cudaError_t reduce_short(const Reduction& reduction, const segment_parts& parts_
 // The most short parts that have threads of their own: of 30,303 segments of 33 items they took up to 9 % longer.
 inline constexpr std::size_t few_short_parts = 16384;
 
-// Whether a thread each is faster, by cells of an H200. It is not where threads of a warp read the same banks of shared
-// memory, for few segments of more than four pieces, and for very many of a few bytes.
+// Whether threads of a warp that read their own segments in order meet in the same banks of shared memory.
 template <class Item>
-bool are_short(std::size_t segment_items, std::size_t num_segments) {
-  constexpr std::size_t stride_of_conflicts = sizeof(Item) < 8 ? 32 : 64;
-  const std::size_t segment_bytes = segment_items * sizeof(Item);
-  if (segment_bytes == 0 || segment_bytes > 128 || segment_bytes % stride_of_conflicts == 0) return false;
-  if (num_segments <= few_short_parts) return segment_bytes <= 64;
+bool meet_in_banks(std::size_t segment_bytes) {
+  return segment_bytes % (sizeof(Item) < 8 ? 32 : 64) == 0;
+}
+
+// Whether a thread each is faster, by cells of an H200. It is not for few segments of more than four pieces or that
+// meet in banks, and for very many of a few bytes. Of more than eight pieces, it is for many that begin anywhere.
+template <class Item>
+bool are_short(std::size_t segment_bytes, std::size_t num_segments, bool aligned) {
+  if (segment_bytes == 0 || segment_bytes >= 256) return false;
+  if (num_segments <= few_short_parts) return segment_bytes <= 64 && !meet_in_banks<Item>(segment_bytes);
+  if (segment_bytes > 128) return !aligned && !meet_in_banks<Item>(segment_bytes) && num_segments > 2 * few_short_parts;
   return sizeof(Item) > 1 || segment_bytes > 8 || num_segments <= short_segments_a_round;
 }
 
@@ -479,21 +524,29 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   if constexpr (in_vectors && Reduction::leaves_aggregates) {
     return launch(std::integral_constant<int, 256>{}, eight);  // they have at least 64 KB
   } else {
+    using item = typename pieces_of_reduction<Reduction>::item;
     if constexpr (in_vectors && !Reduction::takes_aggregates) {
-      if (parts_of.parts_per_segment == 1 &&
-          are_short<typename pieces_of_reduction<Reduction>::item>(parts_of.segment_items, num_parts)) {
+      const std::size_t bytes = parts_of.segment_items * sizeof(item);
+      const bool aligned = reduction.items.aligned;
+      if (are_short<item>(bytes, num_parts, aligned)) {
+        if (meet_in_banks<item>(bytes))
+          return reduce_short<short_shape<8, true>, T>(reduction, parts_of, num_parts, stream);
         if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
-        return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+        if (pieces <= 8) return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+        return reduce_short<short_shape<16>, T>(reduction, parts_of, num_parts, stream);
       }
     }
     // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
     // time; lanes without a piece do not change the order. Aggregates are few.
     if constexpr (!Reduction::takes_aggregates) {
       if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
-        if (pieces <= 1) return launch(one, one);
-        if (pieces <= 2) return launch(two, one);
-        if (pieces <= 4) return launch(four, one);
-        if (pieces <= 8) return launch(eight, one);
+        if constexpr (!in_vectors || sizeof(item) == 1)
+          if (pieces <= 1) return launch(one, one);
+        if constexpr (!in_vectors) {
+          if (pieces <= 2) return launch(two, one);
+          if (pieces <= 4) return launch(four, one);
+          if (pieces <= 8) return launch(eight, one);
+        }
         if (pieces <= 16) return launch(eight, two);
       }
       if (pieces <= 32) return launch(eight, four);
