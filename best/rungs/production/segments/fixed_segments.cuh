@@ -472,6 +472,64 @@ __global__ void __launch_bounds__(shape::threads)
   }
 }
 
+// Few segments of small items that do not begin at multiples of 16 bytes: a block copies several to shared memory,
+// where `lanes` of a warp reduce each. All is on its way at once, edges too.
+struct tile_shape {
+  static constexpr int threads = 128;
+  static constexpr unsigned tile_bytes = 16 * 1024, least_bytes = 257, most_bytes = 4 * 1024, most_blocks = 512;
+  static constexpr unsigned num_vectors = tile_bytes / 16 + 3;  // as short_shape has them
+};
+
+template <class T, class Reduction>
+__global__ void __launch_bounds__(tile_shape::threads)
+    reduce_tile_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_segments, unsigned block_segments,
+                       unsigned lanes) {
+  using from = pieces_of_reduction<Reduction>;
+  using item = typename from::item;
+  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
+  __shared__ uint4 vectors[tile_shape::num_vectors];
+  const held_vectors<false> held{vectors};
+  const std::size_t first = blockIdx.x * std::size_t{block_segments};
+  const auto num_here = static_cast<unsigned>(parts::at_most(num_segments - first, block_segments));
+  const auto size = static_cast<unsigned>(parts_of.segment_items), segment_bytes = size * unsigned{sizeof(item)};
+  const unsigned before = copy_to_shared_memory<tile_shape::threads>(
+      held, from::address(reduction.items.of(parts_of, 0)), num_segments * segment_bytes, first * segment_bytes,
+      num_here * segment_bytes);
+
+  const auto& op = reduction.op;
+  const unsigned whole = size / piece_items, num_behind = size % piece_items;
+  const unsigned num_pieces = whole + (num_behind != 0);
+  const unsigned lane = threadIdx.x % lanes, groups = tile_shape::threads / lanes;
+  for (unsigned pass = 0; pass < num_here; pass += groups) {
+    const unsigned s = pass + threadIdx.x / lanes;
+    T value;
+    if (s < num_here) {
+      const auto own = reduction.items.of(parts_of, first + s);
+      const unsigned begin = before + s * segment_bytes;
+      bool has_value = false;
+      const auto take = [&](const T& next) {
+        value = has_value ? op(value, next) : next;
+        has_value = true;
+      };
+#pragma unroll 4
+      for (unsigned p = lane; p < whole; p += lanes)
+        take(from::template fold<T>(held.piece<item>(begin + p * 16), own, p * piece_items, op));
+      if (num_behind != 0 && lane == whole % lanes) {
+        const auto piece = held.piece<item>(begin + whole * 16);
+#pragma unroll
+        for (unsigned i = 0; i + 1 < piece_items; ++i)
+          if (i < num_behind) take(from::template at<T>(piece[i], own, whole * piece_items + i));
+      }
+    }
+#pragma unroll 1
+    for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
+      const T other = parts::shuffle_down(value, static_cast<int>(distance));
+      if (lane < distance && lane + distance < num_pieces) value = op(value, other);
+    }
+    if (lane == 0 && s < num_here) reduction.write(first + s, value, true);
+  }
+}
+
 // Threads take several segments one after the other where there are more than this for each.
 inline constexpr std::size_t short_segments_a_round = std::size_t{1} << 18;
 
@@ -485,6 +543,21 @@ cudaError_t reduce_short(const Reduction& reduction, const segment_parts& parts_
   const std::size_t block_segments = rounds * shape::threads;
   return launch_next<Reduction>(reduce_short_kernel<shape, T, Reduction>, parts::ceil_div(num_segments, block_segments),
                                 shape::threads, stream, reduction, parts_of, num_segments, block_segments);
+}
+
+template <class T, class Reduction>
+cudaError_t reduce_tiles(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                         cudaStream_t stream) {
+  using item = typename pieces_of_reduction<Reduction>::item;
+  const std::size_t segment_bytes = parts_of.segment_items * sizeof(item);
+  const unsigned lanes = segment_bytes <= 1024 ? 8 : segment_bytes <= 2048 ? 16 : 32;
+  const std::size_t of_warp = parts::warp_threads / lanes;
+  const std::size_t of_block = parts::ceil_div(num_segments, tile_shape::most_blocks);
+  const std::size_t block_segments =
+      parts::at_most(tile_shape::tile_bytes / segment_bytes, of_block > of_warp ? of_block : of_warp);
+  return launch_next<Reduction>(reduce_tile_kernel<T, Reduction>, parts::ceil_div(num_segments, block_segments),
+                                tile_shape::threads, stream, reduction, parts_of, num_segments,
+                                static_cast<unsigned>(block_segments), lanes);
 }
 
 // The most short parts that have threads of their own: of 30,303 segments of 33 items they took up to 9 % longer.
@@ -535,6 +608,10 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
         if (pieces <= 8) return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
         return reduce_short<short_shape<16>, T>(reduction, parts_of, num_parts, stream);
       }
+      if constexpr (sizeof(item) < 4)
+        if (!aligned && num_parts <= few_short_parts && bytes >= tile_shape::least_bytes &&
+            bytes <= tile_shape::most_bytes)
+          return reduce_tiles<T>(reduction, parts_of, num_parts, stream);
     }
     // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
     // time; lanes without a piece do not change the order. Aggregates are few.
