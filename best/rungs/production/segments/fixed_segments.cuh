@@ -10,11 +10,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "rungs/cluster/parts/launch.cuh"
-#include "rungs/cluster/parts/peers.cuh"
-#include "rungs/parts/capability.cuh"
 #include "rungs/parts/iterator_traits.cuh"
+#include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/tags.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/segments/pieces.cuh"
@@ -477,6 +476,7 @@ __global__ void __launch_bounds__(shape::threads)
 struct tile_shape {
   static constexpr int threads = 128;
   static constexpr unsigned tile_bytes = 16 * 1024, least_bytes = 257, most_bytes = 4 * 1024, most_blocks = 512;
+  static constexpr std::size_t most_total_bytes = 4'000'000;    // of 8 MB and more, cells took up to 15 % longer
   static constexpr unsigned num_vectors = tile_bytes / 16 + 3;  // as short_shape has them
 };
 
@@ -609,8 +609,8 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
         return reduce_short<short_shape<16>, T>(reduction, parts_of, num_parts, stream);
       }
       if constexpr (sizeof(item) < 4)
-        if (!aligned && num_parts <= few_short_parts && bytes >= tile_shape::least_bytes &&
-            bytes <= tile_shape::most_bytes)
+        if (!aligned && bytes >= tile_shape::least_bytes && bytes <= tile_shape::most_bytes &&
+            num_parts * bytes <= tile_shape::most_total_bytes)
           return reduce_tiles<T>(reduction, parts_of, num_parts, stream);
     }
     // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
@@ -640,66 +640,71 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
 // Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
 inline constexpr std::size_t most_part_bytes = 128 * 1024;
 
-// Few long segments of up to sixteen parts, a cluster or a block each, in one launch. Blocks have more on their way
-// than those of many parts.
-struct cluster_part_shape : part_shape<256, 16> {
-  static constexpr int blocks = 1, most_parts = cluster::parts::greatest_cluster_blocks;
+// Few long segments of up to sixteen parts, a block each, in one launch. The block of a segment's last part gathers
+// what those of the others post under a tag of the call. They have more on their way than the blocks of many parts.
+struct few_long_shape : part_shape<256, 16> {
+  static constexpr int blocks = 1, most_parts = 16;
   static constexpr int unaligned_pieces = pieces, shifted_pieces = 8;
 };
 
 template <class T, class Reduction>
-__global__ void __launch_bounds__(cluster_part_shape::block_threads, cluster_part_shape::blocks)
-    reduce_cluster_kernel(Reduction reduction, segment_parts parts_of) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  using shape = cluster_part_shape;
+__global__ void __launch_bounds__(few_long_shape::block_threads, few_long_shape::blocks)
+    reduce_few_long_kernel(Reduction reduction, segment_parts parts_of, parts::mailboxes<T> mailboxes,
+                           parts::tag of_call) {
+  using shape = few_long_shape;
   alignas(16) __shared__ T aggregates[shape::most_parts + 20 / sizeof(T)];  // and what a piece has behind them
-  const bool is_one = parts_of.parts_per_segment == 1;                      // which is no cluster
-  if (!is_one) cluster::parts::arrive_started();
+  const unsigned last = parts_of.parts_per_segment - 1, part = blockIdx.x % parts_of.parts_per_segment;
+  if (part != last && threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
   const T share = share_of_part<shape, T>(reduction, parts_of, blockIdx.x);
   const T value =
       reduce_shares<shape, piece_items_of_reduction<Reduction>>(share, parts_of.size(blockIdx.x), reduction.op);
-  if (is_one) {
-    if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
+  if (part != last) {
+    if (threadIdx.x == 0) mailboxes.post(blockIdx.x, value, of_call);
     return;
   }
-  cluster::parts::wait();
-  const unsigned rank = cluster::parts::block_rank();
-  if (threadIdx.x == 0) *cluster::parts::of_rank(aggregates + rank, 0) = value;
-  cluster::parts::meet();
-  if (rank == 0 && threadIdx.x == 0) {
+  if (threadIdx.x == 0) aggregates[last] = value;
+  if (threadIdx.x < last) {
+    T other;
+    while (!mailboxes.peek(blockIdx.x - last + threadIdx.x, other, of_call)) continue;
+    aggregates[threadIdx.x] = other;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
     const T* const of_parts = aggregates;
     reduction.write(parts_of.segment(blockIdx.x),
                     reduce_alone<shape::most_parts, T>(of_parts, parts_of.parts_per_segment, reduction.op), true);
   }
-#endif
 }
 
 // The most parts of all segments that are reduced so, and the least pieces of a segment that is one part.
 inline constexpr std::size_t few_long_parts = 264, least_long_pieces = 1025;
 
-// Reduces segments so if they are few and long, and the device can.
+inline bool are_few_long(std::size_t num_segments, std::size_t num_parts) {
+  return num_parts <= few_long_shape::most_parts && num_segments * num_parts <= few_long_parts;
+}
+
+template <class T>
+inline constexpr bool fits_mailboxes = std::is_trivially_copyable_v<T> && sizeof(T) <= 40;
+
+// Reduces segments so if they are few and long. In a graph, where a tag would be the same each time, two launches do.
 template <class T, class Reduction>
 cudaError_t try_few_long(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
-                         bool& is_done, cudaStream_t stream) {
-  const unsigned num_parts = parts_of.parts_per_segment;
+                         void* storage, bool& is_done, cudaStream_t stream) {
   is_done = false;
-  if (num_parts > cluster_part_shape::most_parts || num_segments * num_parts > few_long_parts) return cudaSuccess;
-  const std::size_t pieces = parts::ceil_div(parts_of.segment_items, piece_items_of_reduction<Reduction>);
-  if (num_parts == 1 && pieces < least_long_pieces) return cudaSuccess;
-  int cc = 0;
-  if (const cudaError_t error = parts::code_capability(cc)) return error;
-  if (cc < 90) return cudaSuccess;
-
-  constexpr auto kernel = reduce_cluster_kernel<T, Reduction>;
-  constexpr int threads = cluster_part_shape::block_threads;
-  int cluster_blocks = cluster_part_shape::most_parts;
-  if (num_parts > cluster::parts::portable_cluster_blocks)
-    if (const cudaError_t error = cluster::parts::fit_cluster(kernel, threads, cluster_blocks)) return error;
-  is_done = static_cast<int>(num_parts) <= cluster_blocks;
-  if (!is_done) return cudaSuccess;
-  if (num_parts == 1) return launch_next<Reduction>(kernel, num_segments, threads, stream, reduction, parts_of);
-  return cluster::parts::launch_clusters(kernel, num_segments, {static_cast<int>(num_parts), threads}, stream,
-                                         reduction, parts_of);
+  if constexpr (fits_mailboxes<T>) {
+    const std::size_t num_parts = parts_of.parts_per_segment;
+    const std::size_t pieces = parts::ceil_div(parts_of.segment_items, piece_items_of_reduction<Reduction>);
+    if (!are_few_long(num_segments, num_parts) || (num_parts == 1 && pieces < least_long_pieces)) return cudaSuccess;
+    bool captured = false;
+    if (num_parts > 1)
+      if (const cudaError_t error = parts::is_captured(stream, captured)) return error;
+    if (captured) return cudaSuccess;
+    is_done = true;
+    return launch_next<Reduction>(reduce_few_long_kernel<T, Reduction>, num_segments * num_parts,
+                                  few_long_shape::block_threads, stream, reduction, parts_of,
+                                  parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
+  }
+  return cudaSuccess;
 }
 
 inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_bytes) {
@@ -707,11 +712,20 @@ inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_byt
   return parts > 1 ? static_cast<unsigned>(parts) : 1;
 }
 
-// Every segment, accumulated in T. `d_aggregates` has room for num_segments * parts_of_segment(…) values where that is
-// more than one a segment.
+// What the parts of so many segments leave, where a segment has more than one.
+template <class T>
+std::size_t bytes_of_aggregates(std::size_t num_segments, unsigned num_parts) {
+  if (num_parts == 1) return 0;
+  const std::size_t bytes = num_segments * num_parts * sizeof(T);
+  if (!fits_mailboxes<T> || !are_few_long(num_segments, num_parts)) return bytes;
+  return parts::mailboxes<T>::bytes(num_segments * num_parts);
+}
+
+// Every segment, accumulated in T. `storage` has bytes_of_aggregates<T>(num_segments, parts_of_segment(…)) bytes, and
+// is aligned to 16.
 template <class T, class Reduction>
-cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size,
-                            T* d_aggregates, cudaStream_t stream) {
+cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size, void* storage,
+                            cudaStream_t stream) {
   if (num_segments == 0) return cudaSuccess;
   constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
   segment_parts parts_of{segment_size,
@@ -723,10 +737,11 @@ cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments
     parts_of.parts_per_segment = static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.part_items));
   }
   bool is_done = false;
-  cudaError_t error = try_few_long<T>(reduction, parts_of, num_segments, is_done, stream);
+  cudaError_t error = try_few_long<T>(reduction, parts_of, num_segments, storage, is_done, stream);
   if (error != cudaSuccess || is_done) return error;
   const unsigned num_parts = parts_of.parts_per_segment;
   if (num_parts == 1) return reduce_parts<T>(reduction, parts_of, num_segments, stream);
+  T* const d_aggregates = static_cast<T*>(storage);
   error = reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
                           num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
