@@ -204,8 +204,8 @@ TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
     }
 }
 
-// Few long segments of several parts are a cluster each, many take two launches; of one part, a large or a small block:
-// with the same bits.
+// The parts of few long segments meet in one launch, those of many in a second one; segments of one part have a large
+// block or a small one: with the same bits.
 TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
   std::mt19937 engine(23);
@@ -729,6 +729,39 @@ void expect_right_in_a_replayed_graph(std::size_t n) {
       ASSERT_EQ(found[s], expected) << s;
     }
   }
+}
+// Few long ones are two launches in a graph: with the bits of the one launch, which a later call with the same storage
+// makes again.
+TEST_F(Segments, LongOnesOfOneSizeInAReplayedGraph) {
+  constexpr int n = 3, size = 100'001;
+  std::vector<float> items(n * size);
+  std::mt19937 engine(25);
+  std::normal_distribution<float> normal;
+  for (float& item : items) item = normal(engine);
+  const device_vector<float> in(items);
+  const auto out = room<float>(n);
+  std::size_t bytes = 0;
+  const auto call = [&](void* storage, cudaStream_t stream) {
+    return segmented::Sum(storage, bytes, in.items, out.items, n, size, stream);
+  };
+  ASSERT_EQ(call(nullptr, nullptr), cudaSuccess);
+  const auto storage = room<char>(bytes);
+  const own_stream stream;
+  const captured graph(stream, [&] { return call(storage.items, stream); });
+  std::vector<float> first;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(graph.replay(), cudaSuccess);
+    const auto replayed = out.read(n);
+    ASSERT_EQ(arrived(cudaMemset(out.items, 0xff, n * sizeof(float))), cudaSuccess);
+    ASSERT_EQ(arrived(call(storage.items, stream)), cudaSuccess);
+    const auto direct = out.read(n);
+    if (first.empty()) first = direct;
+    ASSERT_EQ(replayed, direct);
+    ASSERT_EQ(direct, first);
+  }
+  double expected = 0;
+  for (int i = 0; i < size; ++i) expected += items[static_cast<std::size_t>(i)];
+  ASSERT_NEAR(first[0], expected, 0.01);
 }
 TEST_F(Segments, FewOffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(300); }
 TEST_F(Segments, OffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(5000); }
