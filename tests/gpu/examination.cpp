@@ -617,8 +617,10 @@ class examiner {
     // Under the sanitizer: what segments of one size take by how many there are, and by their parts.
     if (!sanitizing() || how_.few_accesses || subject_.operation != operation::row_reduce) return;
     for (const std::size_t columns : {3, 8, 12, 16, 32, 64}) of_shape(20000, columns);
+    of_shape(33000, 33);
     of_shape(3, 50000);
     of_shape(1, 400000);
+    of_shape(1, 1100000);
   }
   void of_shape(std::size_t rows, std::size_t columns) {
     problem p;

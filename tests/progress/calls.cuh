@@ -83,6 +83,14 @@ std::vector<operation> OPERATIONS() {
                                                                    half_and_many{num_items, 0},
                                                                    half_and_many{num_items, 1}, a.stream);
                          }),
+      made<float, float>("Sum of one segment of f32", item_type::f32, 1,  // CUB 3.0 has no segments of one size
+                         [](auto d_in, auto d_out, const arguments& a, auto&... storage) {
+#if HAS_FIXED_SEGMENTS
+                           return DOOR::DeviceSegmentedReduce::Sum(storage..., d_in, d_out, 1, a.num_items, a.stream);
+#else
+                           return DOOR::DeviceReduce::Sum(storage..., d_in, d_out, a.num_items, a.stream);
+#endif
+                         }),
       made<float, float>("InclusiveSum of f32", item_type::f32, 0, scan),
       made<unsigned char, int>("InclusiveSum of u8", item_type::u8, 0, scan),
       made<long long, long long>("InclusiveSum of i64", item_type::i64, 0, scan),

@@ -6,5 +6,6 @@
 #define DOOR cub
 #define HAS_WORKSPACES false
 #define HAS_EXACT_SUMS 0
+#define HAS_FIXED_SEGMENTS 0
 #define OPERATIONS operations_by_cub
 #include "progress/calls.cuh"

@@ -6,5 +6,6 @@
 #define DOOR rungs
 #define HAS_WORKSPACES true
 #define HAS_EXACT_SUMS 1
+#define HAS_FIXED_SEGMENTS 1
 #define OPERATIONS operations_by_rungs
 #include "progress/calls.cuh"

@@ -158,7 +158,7 @@ void expect_bits_of_few(const Item* d_in, std::size_t n, std::size_t size, std::
 // Threads take several short segments at once, where there are many: with the bits of few.
 TYPED_TEST(SegmentsOf, ManyOfOneSizeHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
-  constexpr std::size_t few = production::few_short_parts, n = few + 7, piece = 16 / sizeof(TypeParam);
+  constexpr std::size_t few = production::few_short_parts, n = 2 * few + 7, piece = 16 / sizeof(TypeParam);
   std::mt19937 engine(20);
   std::normal_distribution<float> normal;
   std::vector<TypeParam> items(n * 16 * piece + 1);
@@ -169,6 +169,23 @@ TYPED_TEST(SegmentsOf, ManyOfOneSizeHaveTheBitsOfFew) {
       for (const std::size_t first : {0, 1}) {
         SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << first);
         expect_bits_of_few<output>(in.items + first, n, size, few, {0, n - few});
+      }
+}
+
+// Blocks take several segments that begin anywhere, if they are few and their items small: with the bits of many.
+TYPED_TEST(SegmentsOf, ManyThatBeginAnywhereHaveTheBitsOfFew) {
+  using output = typename TestFixture::output;
+  constexpr std::size_t most_few = production::few_short_parts, n = most_few + 7, piece = 16 / sizeof(TypeParam);
+  constexpr std::size_t most_pieces = production::tile_shape::most_bytes / 16;
+  std::mt19937 engine(24);
+  std::vector<TypeParam> items(n * most_pieces / 2 * piece + 1);
+  for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 180));
+  const device_vector<TypeParam> in(items);
+  for (const std::size_t pieces : {std::size_t{17}, most_pieces / 4, most_pieces / 2})
+    for (const std::size_t size : {pieces * piece - 1, pieces * piece})
+      for (const std::size_t few : {std::size_t{3}, most_few}) {
+        SCOPED_TRACE(testing::Message() << few << " segments of " << size);
+        expect_bits_of_few<output>(in.items + 1, n, size, few, {0, n - few});
       }
 }
 
@@ -187,12 +204,14 @@ TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
     }
 }
 
-// Few segments of several parts are a cluster each, many take two launches: with the same bits.
+// The parts of few long segments meet in one launch, those of many in a second one; segments of one part have a large
+// block or a small one: with the same bits.
 TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
   std::mt19937 engine(23);
-  for (const std::size_t num_parts : {2, 3, 8}) {
-    const std::size_t size = (num_parts - 1) * production::most_part_bytes / sizeof(TypeParam) + 77;
+  for (const std::size_t num_parts : {1, 2, 3, 8, 9, 16}) {
+    constexpr std::size_t more = 16 * production::least_long_pieces;
+    const std::size_t size = ((num_parts - 1) * production::most_part_bytes + more) / sizeof(TypeParam) + 77;
     const std::size_t n = production::few_long_parts / num_parts + 1;
     std::vector<TypeParam> items(n * size + 1);
     for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 100));
@@ -332,7 +351,7 @@ struct at_multiples {
   __host__ __device__ int operator[](std::ptrdiff_t i) const { return static_cast<int>(i + first) * size; }
 };
 TEST_F(Segments, StructsAndIterators) {
-  for (const std::size_t size : {1, 7, 100, 3000, 50'000}) {
+  for (const std::size_t size : {1, 7, 100, 3000, 50'000, 120'000}) {
     SCOPED_TRACE(size);
     const std::size_t n = 11;
     const auto items = bundles<3>(n * size);
@@ -710,6 +729,39 @@ void expect_right_in_a_replayed_graph(std::size_t n) {
       ASSERT_EQ(found[s], expected) << s;
     }
   }
+}
+// Few long ones are two launches in a graph: with the bits of the one launch, which a later call with the same storage
+// makes again.
+TEST_F(Segments, LongOnesOfOneSizeInAReplayedGraph) {
+  constexpr int n = 3, size = 100'001;
+  std::vector<float> items(n * size);
+  std::mt19937 engine(25);
+  std::normal_distribution<float> normal;
+  for (float& item : items) item = normal(engine);
+  const device_vector<float> in(items);
+  const auto out = room<float>(n);
+  std::size_t bytes = 0;
+  const auto call = [&](void* storage, cudaStream_t stream) {
+    return segmented::Sum(storage, bytes, in.items, out.items, n, size, stream);
+  };
+  ASSERT_EQ(call(nullptr, nullptr), cudaSuccess);
+  const auto storage = room<char>(bytes);
+  const own_stream stream;
+  const captured graph(stream, [&] { return call(storage.items, stream); });
+  std::vector<float> first;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(graph.replay(), cudaSuccess);
+    const auto replayed = out.read(n);
+    ASSERT_EQ(arrived(cudaMemset(out.items, 0xff, n * sizeof(float))), cudaSuccess);
+    ASSERT_EQ(arrived(call(storage.items, stream)), cudaSuccess);
+    const auto direct = out.read(n);
+    if (first.empty()) first = direct;
+    ASSERT_EQ(replayed, direct);
+    ASSERT_EQ(direct, first);
+  }
+  double expected = 0;
+  for (int i = 0; i < size; ++i) expected += items[static_cast<std::size_t>(i)];
+  ASSERT_NEAR(first[0], expected, 0.01);
 }
 TEST_F(Segments, FewOffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(300); }
 TEST_F(Segments, OffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(5000); }

@@ -529,16 +529,14 @@ class DeviceSegmentedReduce {
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
                             const device::fixed_segments& segments, cudaStream_t stream) {
     if (segments.segment_size > 0xffffffff) return cudaErrorInvalidValue;
-    const std::size_t num_parts = production::parts_of_segment(
+    const unsigned num_parts = production::parts_of_segment(
         segments.segment_size, sizeof(typename production::pieces_of_reduction<Reduction>::item));
+    const std::size_t bytes = production::bytes_of_aggregates<T>(segments.num_segments, num_parts);
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes,
-                        num_parts > 1 ? segments.num_segments * num_parts * sizeof(T) : 0, region, error))
-      return error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
     return production::reduce_segments<T>(reduction, segments.num_segments,
-                                          static_cast<unsigned>(segments.segment_size), reinterpret_cast<T*>(region),
-                                          stream);
+                                          static_cast<unsigned>(segments.segment_size), region, stream);
   }
   template <class T, class Reduction, class BeginOffsetIteratorT, class EndOffsetIteratorT>
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,

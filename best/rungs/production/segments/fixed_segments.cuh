@@ -10,12 +10,11 @@
 #include <cstring>
 #include <type_traits>
 
-#include "rungs/cluster/parts/launch.cuh"
-#include "rungs/cluster/parts/peers.cuh"
-#include "rungs/parts/capability.cuh"
 #include "rungs/parts/iterator_traits.cuh"
+#include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/overlap.cuh"
 #include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/tags.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/segments/pieces.cuh"
@@ -105,6 +104,7 @@ struct part_shape {
   static constexpr int lanes = threads < parts::warp_threads ? threads : parts::warp_threads, warps = threads / lanes;
   static constexpr int block_threads = threads < 128 ? 128 : threads, block_parts = block_threads / threads;
   static constexpr int pieces = pieces_, parts_at_once = pieces < 4 ? 4 / pieces : 1;
+  static constexpr int unaligned_pieces = pieces / 2, shifted_pieces = 4;  // as share_of_items has them
   static constexpr int blocks = 768 / block_threads;
   // Parts that threads take at once lie side by side where lanes exchange them, so that results are written together.
   static constexpr bool transposed = parts_at_once > 1 && threads >= parts_at_once;
@@ -209,7 +209,8 @@ __device__ T share_of_part(const Reduction& reduction, const segment_parts& part
   if constexpr (takes_shares<shape, Reduction>) {
     using items_type = std::remove_const_t<decltype(items)>;
     using op_type = std::decay_t<decltype(op)>;
-    return share_of_items<threads, T, items_type, op_type, pieces, pieces / 2, 4>::reduce(items, size, thread, op);
+    return share_of_items<threads, T, items_type, op_type, pieces, shape::unaligned_pieces,
+                          shape::shifted_pieces>::reduce(items, size, thread, op);
   } else {
     T value;
     bool has_value = false;
@@ -333,48 +334,110 @@ __device__ parts::vector<Item> piece_in_shared_memory(const Item* items) {
   return piece;
 }
 
-// A segment of up to so many pieces in shared memory by one thread, in the order of a lane for each piece.
-template <int most_pieces, class T, class InputIteratorT, class Op>
-__device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& op) {
+// Vectors in shared memory. Those of 128 bytes may change places, differently in each of the next eight: lanes that
+// read at a distance of a multiple of 32 bytes then have fewer bank conflicts.
+template <bool change_places>
+struct held_vectors {
+  uint4* vectors;
+
+  __device__ uint4& operator[](unsigned v) const { return vectors[change_places ? v ^ (v / 8 % 8) : v]; }
+
+  // Sixteen bytes of items from this byte on. What lies behind them is read, too.
+  template <class Item>
+  __device__ parts::vector<Item> piece(unsigned begin) const {
+    const unsigned offset = begin % 16;
+    unsigned words[8];
+    memcpy(words, &(*this)[begin / 16], 16);
+    if (alignof(Item) < 16 && offset != 0) {
+      memcpy(words + 4, &(*this)[begin / 16 + 1], 16);
+      return parts::shifted<Item>(words, offset);
+    }
+    return {{words[0], words[1], words[2], words[3]}};
+  }
+};
+
+// A segment of up to so many pieces in shared memory by one thread, in the order of a lane for each of eight pieces.
+// piece_at(i) is the piece whose first item is items[i].
+template <int most_pieces, class T, class InputIteratorT, class Op, class PieceAt>
+__device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& op, const PieceAt& piece_at) {
   using from = pieces_of<InputIteratorT>;
-  constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
+  constexpr unsigned piece_items = piece_items_of<InputIteratorT>, lanes = most_pieces < 8 ? most_pieces : 8;
   const unsigned whole = size / piece_items, num_behind = size % piece_items;
-  T values[most_pieces];
-#pragma unroll
-  for (unsigned p = 0; p < most_pieces; ++p) {
+  const unsigned num_pieces = whole + (num_behind != 0);
+  T values[lanes];
+  const auto take = [&](T& value, bool has_value, unsigned p) {
     const unsigned first = p * piece_items;
+    const auto take_next = [&](const T& next) { value = has_value ? op(value, next) : next; };
     if constexpr (!from::in_vectors) {
-      if (p < whole) values[p] = static_cast<T>(items[first]);
+      take_next(static_cast<T>(items[first]));
     } else {
-      if (p > whole || (p == whole && num_behind == 0)) continue;
-      const auto piece = piece_in_shared_memory(from::address(items) + first);
+      const auto piece = piece_at(first);
       if (p < whole) {
-        values[p] = from::template fold<T>(piece, items, first, op);
+        take_next(from::template fold<T>(piece, items, first, op));
       } else {
-        values[p] = from::template at<T>(piece[0], items, first);
+        take_next(from::template at<T>(piece[0], items, first));
 #pragma unroll
         for (unsigned i = 1; i + 1 < piece_items; ++i)
-          if (i < num_behind) values[p] = op(values[p], from::template at<T>(piece[i], items, first + i));
+          if (i < num_behind) value = op(value, from::template at<T>(piece[i], items, first + i));
       }
     }
-  }
-  const unsigned num_valid = whole + (num_behind != 0);
+  };
 #pragma unroll
-  for (unsigned distance = most_pieces / 2; distance > 0; distance /= 2)
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    if (lane < num_pieces) take(values[lane], false, lane);
+  if constexpr (most_pieces > lanes) {
+#pragma unroll
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      if (lanes + lane < num_pieces) take(values[lane], true, lanes + lane);
+  }
+#pragma unroll
+  for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
 #pragma unroll
     for (unsigned lane = 0; lane < distance; ++lane)
-      if (lane + distance < num_valid) values[lane] = op(values[lane], values[lane + distance]);
+      if (lane + distance < num_pieces) values[lane] = op(values[lane], values[lane + distance]);
   return values[0];
+}
+template <int most_pieces, class T, class InputIteratorT, class Op>
+__device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& op) {
+  return reduce_alone<most_pieces, T>(items, size, op, [&](unsigned first) {
+    if constexpr (pieces_of<InputIteratorT>::in_vectors)
+      return piece_in_shared_memory(pieces_of<InputIteratorT>::address(items) + first);
+  });
+}
+
+// A block copies bytes of the input to shared memory in whole vectors, and returns by how much the first begins before
+// them. Vectors that lie in the input as a whole come asynchronously, others by items.
+template <int threads, bool change_places, class Item>
+__device__ unsigned copy_to_shared_memory(const held_vectors<change_places>& held, const Item* items,
+                                          std::size_t input_bytes, std::size_t begin, unsigned num_bytes) {
+  const auto* const input = reinterpret_cast<const unsigned char*>(items);
+  const unsigned before = reinterpret_cast<std::uintptr_t>(input + begin) % 16;
+  const unsigned num_vectors = (before + num_bytes + 15) / 16;
+  for (unsigned v = threadIdx.x; v < num_vectors; v += threads) {
+    const std::size_t at = begin + v * 16 - before;  // may wrap, before the input
+    if (at < input_bytes && input_bytes - at >= 16) {
+      copy_16_bytes(&held[v], reinterpret_cast<const uint4*>(input + at));
+    } else {
+      for (unsigned i = 0; i < 16; i += sizeof(Item))
+        if (at + i < input_bytes)
+          *reinterpret_cast<Item*>(reinterpret_cast<unsigned char*>(&held[v]) + i) =
+              *reinterpret_cast<const Item*>(input + at + i);
+    }
+  }
+  wait_for_copies();
+  __syncthreads();
+  return before;
 }
 
 // Segments of so many pieces have a thread each. A block copies its segments to shared memory in whole vectors: lanes
 // that read their own segments would take each vector several times.
-template <int pieces_>
+template <int pieces_, bool change_places_ = false>
 struct short_shape {
   static constexpr int threads = 128, pieces = pieces_, most_rounds = 16;
+  static constexpr bool change_places = change_places_;
   static constexpr unsigned tile_bytes = threads * 16 * (pieces > 4 ? pieces : 4);
-  // A tile may begin within a vector, and the last piece be read beyond it.
-  static constexpr unsigned num_vectors = tile_bytes / 16 + 3;
+  // A tile may begin within a vector, and the last piece be read beyond it. Eight vectors change places.
+  static constexpr unsigned num_vectors = tile_bytes / 16 + (change_places ? 8 : 3);
 };
 
 template <class shape, class T, class Reduction>
@@ -384,34 +447,86 @@ __global__ void __launch_bounds__(shape::threads)
   meet_other_launch<Reduction>();
   using from = pieces_of_reduction<Reduction>;
   using item = typename from::item;
-  __shared__ uint4 held[shape::num_vectors];
-  auto* const bytes = reinterpret_cast<unsigned char*>(held);
+  __shared__ uint4 vectors[shape::num_vectors];
+  const held_vectors<shape::change_places> held{vectors};
   const std::size_t first = blockIdx.x * std::size_t{block_segments};
   const auto num_here = static_cast<unsigned>(parts::at_most(num_segments - first, block_segments));
   const auto size = static_cast<unsigned>(parts_of.segment_items), segment_bytes = size * unsigned{sizeof(item)};
-
-  // Vectors that lie in the input as a whole come asynchronously, others by items.
-  const auto* const input = reinterpret_cast<const unsigned char*>(from::address(reduction.items.of(parts_of, 0)));
-  const std::size_t input_bytes = num_segments * segment_bytes, begin = first * segment_bytes;
-  const unsigned before = reinterpret_cast<std::uintptr_t>(input + begin) % 16;
-  const unsigned num_vectors = (before + num_here * segment_bytes + 15) / 16;
-  for (unsigned v = threadIdx.x; v < num_vectors; v += shape::threads) {
-    const std::size_t at = begin + v * 16 - before;  // may wrap, before the input
-    if (at < input_bytes && input_bytes - at >= 16) {
-      copy_16_bytes(held + v, reinterpret_cast<const uint4*>(input + at));
-    } else {
-      for (unsigned i = 0; i < 16; i += sizeof(item))
-        if (at + i < input_bytes)
-          *reinterpret_cast<item*>(bytes + v * 16 + i) = *reinterpret_cast<const item*>(input + at + i);
-    }
-  }
-  wait_for_copies();
-  __syncthreads();
+  const unsigned before = copy_to_shared_memory<shape::threads>(held, from::address(reduction.items.of(parts_of, 0)),
+                                                                num_segments * segment_bytes, first * segment_bytes,
+                                                                num_here * segment_bytes);
 
   auto items = reduction.items;
-  items.d_in = reinterpret_cast<decltype(items.d_in)>(bytes + before);
-  for (unsigned s = threadIdx.x; s < num_here; s += shape::threads)
-    reduction.write(first + s, reduce_alone<shape::pieces, T>(items.of(parts_of, s), size, reduction.op), true);
+  items.d_in = reinterpret_cast<decltype(items.d_in)>(reinterpret_cast<unsigned char*>(vectors) + before);
+  for (unsigned s = threadIdx.x; s < num_here; s += shape::threads) {
+    const auto own = items.of(parts_of, s);
+    const auto piece_at = [&](unsigned i) {
+      if constexpr (shape::change_places)
+        return held.template piece<item>(before + s * segment_bytes + i * unsigned{sizeof(item)});
+      else
+        return piece_in_shared_memory(from::address(own) + i);
+    };
+    reduction.write(first + s, reduce_alone<shape::pieces, T>(own, size, reduction.op, piece_at), true);
+  }
+}
+
+// Few segments of small items that do not begin at multiples of 16 bytes: a block copies several to shared memory,
+// where `lanes` of a warp reduce each. All is on its way at once, edges too.
+struct tile_shape {
+  static constexpr int threads = 128;
+  static constexpr unsigned tile_bytes = 16 * 1024, least_bytes = 257, most_bytes = 4 * 1024, most_blocks = 512;
+  static constexpr std::size_t most_total_bytes = 4'000'000;    // of 8 MB and more, cells took up to 15 % longer
+  static constexpr unsigned num_vectors = tile_bytes / 16 + 3;  // as short_shape has them
+};
+
+template <class T, class Reduction>
+__global__ void __launch_bounds__(tile_shape::threads)
+    reduce_tile_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_segments, unsigned block_segments,
+                       unsigned lanes) {
+  using from = pieces_of_reduction<Reduction>;
+  using item = typename from::item;
+  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
+  __shared__ uint4 vectors[tile_shape::num_vectors];
+  const held_vectors<false> held{vectors};
+  const std::size_t first = blockIdx.x * std::size_t{block_segments};
+  const auto num_here = static_cast<unsigned>(parts::at_most(num_segments - first, block_segments));
+  const auto size = static_cast<unsigned>(parts_of.segment_items), segment_bytes = size * unsigned{sizeof(item)};
+  const unsigned before = copy_to_shared_memory<tile_shape::threads>(
+      held, from::address(reduction.items.of(parts_of, 0)), num_segments * segment_bytes, first * segment_bytes,
+      num_here * segment_bytes);
+
+  const auto& op = reduction.op;
+  const unsigned whole = size / piece_items, num_behind = size % piece_items;
+  const unsigned num_pieces = whole + (num_behind != 0);
+  const unsigned lane = threadIdx.x % lanes, groups = tile_shape::threads / lanes;
+  for (unsigned pass = 0; pass < num_here; pass += groups) {
+    const unsigned s = pass + threadIdx.x / lanes;
+    T value;
+    if (s < num_here) {
+      const auto own = reduction.items.of(parts_of, first + s);
+      const unsigned begin = before + s * segment_bytes;
+      bool has_value = false;
+      const auto take = [&](const T& next) {
+        value = has_value ? op(value, next) : next;
+        has_value = true;
+      };
+#pragma unroll 4
+      for (unsigned p = lane; p < whole; p += lanes)
+        take(from::template fold<T>(held.piece<item>(begin + p * 16), own, p * piece_items, op));
+      if (num_behind != 0 && lane == whole % lanes) {
+        const auto piece = held.piece<item>(begin + whole * 16);
+#pragma unroll
+        for (unsigned i = 0; i + 1 < piece_items; ++i)
+          if (i < num_behind) take(from::template at<T>(piece[i], own, whole * piece_items + i));
+      }
+    }
+#pragma unroll 1
+    for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
+      const T other = parts::shuffle_down(value, static_cast<int>(distance));
+      if (lane < distance && lane + distance < num_pieces) value = op(value, other);
+    }
+    if (lane == 0 && s < num_here) reduction.write(first + s, value, true);
+  }
 }
 
 // Threads take several segments one after the other where there are more than this for each.
@@ -429,17 +544,37 @@ cudaError_t reduce_short(const Reduction& reduction, const segment_parts& parts_
                                 shape::threads, stream, reduction, parts_of, num_segments, block_segments);
 }
 
+template <class T, class Reduction>
+cudaError_t reduce_tiles(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                         cudaStream_t stream) {
+  using item = typename pieces_of_reduction<Reduction>::item;
+  const std::size_t segment_bytes = parts_of.segment_items * sizeof(item);
+  const unsigned lanes = segment_bytes <= 1024 ? 8 : segment_bytes <= 2048 ? 16 : 32;
+  const std::size_t of_warp = parts::warp_threads / lanes;
+  const std::size_t of_block = parts::ceil_div(num_segments, tile_shape::most_blocks);
+  const std::size_t block_segments =
+      parts::at_most(tile_shape::tile_bytes / segment_bytes, of_block > of_warp ? of_block : of_warp);
+  return launch_next<Reduction>(reduce_tile_kernel<T, Reduction>, parts::ceil_div(num_segments, block_segments),
+                                tile_shape::threads, stream, reduction, parts_of, num_segments,
+                                static_cast<unsigned>(block_segments), lanes);
+}
+
 // The most short parts that have threads of their own: of 30,303 segments of 33 items they took up to 9 % longer.
 inline constexpr std::size_t few_short_parts = 16384;
 
-// Whether a thread each is faster, by cells of an H200. It is not where threads of a warp read the same banks of shared
-// memory, for few segments of more than four pieces, and for very many of a few bytes.
+// Whether threads of a warp that read their own segments in order meet in the same banks of shared memory.
 template <class Item>
-bool are_short(std::size_t segment_items, std::size_t num_segments) {
-  constexpr std::size_t stride_of_conflicts = sizeof(Item) < 8 ? 32 : 64;
-  const std::size_t segment_bytes = segment_items * sizeof(Item);
-  if (segment_bytes == 0 || segment_bytes > 128 || segment_bytes % stride_of_conflicts == 0) return false;
-  if (num_segments <= few_short_parts) return segment_bytes <= 64;
+bool meet_in_banks(std::size_t segment_bytes) {
+  return segment_bytes % (sizeof(Item) < 8 ? 32 : 64) == 0;
+}
+
+// Whether a thread each is faster, by cells of an H200. It is not for few segments of more than four pieces or that
+// meet in banks, and for very many of a few bytes. Of more than eight pieces, it is for many that begin anywhere.
+template <class Item>
+bool are_short(std::size_t segment_bytes, std::size_t num_segments, bool aligned) {
+  if (segment_bytes == 0 || segment_bytes >= 256) return false;
+  if (num_segments <= few_short_parts) return segment_bytes <= 64 && !meet_in_banks<Item>(segment_bytes);
+  if (segment_bytes > 128) return !aligned && !meet_in_banks<Item>(segment_bytes) && num_segments > 2 * few_short_parts;
   return sizeof(Item) > 1 || segment_bytes > 8 || num_segments <= short_segments_a_round;
 }
 
@@ -461,21 +596,33 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   if constexpr (in_vectors && Reduction::leaves_aggregates) {
     return launch(std::integral_constant<int, 256>{}, eight);  // they have at least 64 KB
   } else {
+    using item = typename pieces_of_reduction<Reduction>::item;
     if constexpr (in_vectors && !Reduction::takes_aggregates) {
-      if (parts_of.parts_per_segment == 1 &&
-          are_short<typename pieces_of_reduction<Reduction>::item>(parts_of.segment_items, num_parts)) {
+      const std::size_t bytes = parts_of.segment_items * sizeof(item);
+      const bool aligned = reduction.items.aligned;
+      if (are_short<item>(bytes, num_parts, aligned)) {
+        if (meet_in_banks<item>(bytes))
+          return reduce_short<short_shape<8, true>, T>(reduction, parts_of, num_parts, stream);
         if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
-        return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+        if (pieces <= 8) return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+        return reduce_short<short_shape<16>, T>(reduction, parts_of, num_parts, stream);
       }
+      if constexpr (sizeof(item) < 4)
+        if (!aligned && bytes >= tile_shape::least_bytes && bytes <= tile_shape::most_bytes &&
+            num_parts * bytes <= tile_shape::most_total_bytes)
+          return reduce_tiles<T>(reduction, parts_of, num_parts, stream);
     }
     // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
     // time; lanes without a piece do not change the order. Aggregates are few.
     if constexpr (!Reduction::takes_aggregates) {
       if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
-        if (pieces <= 1) return launch(one, one);
-        if (pieces <= 2) return launch(two, one);
-        if (pieces <= 4) return launch(four, one);
-        if (pieces <= 8) return launch(eight, one);
+        if constexpr (!in_vectors || sizeof(item) == 1)
+          if (pieces <= 1) return launch(one, one);
+        if constexpr (!in_vectors) {
+          if (pieces <= 2) return launch(two, one);
+          if (pieces <= 4) return launch(four, one);
+          if (pieces <= 8) return launch(eight, one);
+        }
         if (pieces <= 16) return launch(eight, two);
       }
       if (pieces <= 32) return launch(eight, four);
@@ -492,67 +639,110 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
 // Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
 inline constexpr std::size_t most_part_bytes = 128 * 1024;
 
-// Few segments of two to eight parts, a cluster each, in one launch. Its blocks have more on their way than those of
-// many parts.
-struct cluster_part_shape : part_shape<256, 16> {
-  static constexpr int blocks = 1, most_parts = cluster::parts::portable_cluster_blocks;
+// Few long segments of up to sixteen parts, a block each, in one launch. The block of a segment's last part gathers
+// what those of the others post under a tag of the call. They have more on their way than the blocks of many parts.
+struct few_long_shape : part_shape<256, 16> {
+  static constexpr int blocks = 1, most_parts = 16;
+  static constexpr int unaligned_pieces = pieces, shifted_pieces = 8;
 };
 
 template <class T, class Reduction>
-__global__ void __launch_bounds__(cluster_part_shape::block_threads, cluster_part_shape::blocks)
-    reduce_cluster_kernel(Reduction reduction, segment_parts parts_of) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  using shape = cluster_part_shape;
+__global__ void __launch_bounds__(few_long_shape::block_threads, few_long_shape::blocks)
+    reduce_few_long_kernel(Reduction reduction, segment_parts parts_of, parts::mailboxes<T> mailboxes,
+                           parts::tag of_call) {
+  using shape = few_long_shape;
   alignas(16) __shared__ T aggregates[shape::most_parts + 20 / sizeof(T)];  // and what a piece has behind them
-  cluster::parts::arrive_started();
+  const unsigned last = parts_of.parts_per_segment - 1, part = blockIdx.x % parts_of.parts_per_segment;
+  if (part != last && threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
   const T share = share_of_part<shape, T>(reduction, parts_of, blockIdx.x);
   const T value =
       reduce_shares<shape, piece_items_of_reduction<Reduction>>(share, parts_of.size(blockIdx.x), reduction.op);
-  cluster::parts::wait();
-  const unsigned rank = cluster::parts::block_rank();
-  if (threadIdx.x == 0) *cluster::parts::of_rank(aggregates + rank, 0) = value;
-  cluster::parts::meet();
-  if (rank == 0 && threadIdx.x == 0) {
+  if (part != last) {
+    if (threadIdx.x == 0) mailboxes.post(blockIdx.x, value, of_call);
+    return;
+  }
+  if (threadIdx.x == 0) aggregates[last] = value;
+  if (threadIdx.x < last) {
+    T other;
+    while (!mailboxes.peek(blockIdx.x - last + threadIdx.x, other, of_call)) continue;
+    aggregates[threadIdx.x] = other;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
     const T* const of_parts = aggregates;
     reduction.write(parts_of.segment(blockIdx.x),
                     reduce_alone<shape::most_parts, T>(of_parts, parts_of.parts_per_segment, reduction.op), true);
   }
-#endif
 }
 
-// The most parts that are such clusters.
-inline constexpr std::size_t few_long_parts = 264;
+// The most parts of all segments that are reduced so, and the least pieces of a segment that is one part.
+inline constexpr std::size_t few_long_parts = 264, least_long_pieces = 1025;
+
+inline bool are_few_long(std::size_t num_segments, std::size_t num_parts) {
+  return num_parts <= few_long_shape::most_parts && num_segments * num_parts <= few_long_parts;
+}
+
+template <class T>
+inline constexpr bool fits_mailboxes = std::is_trivially_copyable_v<T> && sizeof(T) <= 40;
+
+// Reduces segments so if they are few and long. In a graph, where a tag would be the same each time, two launches do.
+template <class T, class Reduction>
+cudaError_t try_few_long(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                         void* storage, bool& is_done, cudaStream_t stream) {
+  is_done = false;
+  if constexpr (fits_mailboxes<T>) {
+    const std::size_t num_parts = parts_of.parts_per_segment;
+    const std::size_t pieces = parts::ceil_div(parts_of.segment_items, piece_items_of_reduction<Reduction>);
+    if (!are_few_long(num_segments, num_parts) || (num_parts == 1 && pieces < least_long_pieces)) return cudaSuccess;
+    bool captured = false;
+    if (num_parts > 1)
+      if (const cudaError_t error = parts::is_captured(stream, captured)) return error;
+    if (captured) return cudaSuccess;
+    is_done = true;
+    return launch_next<Reduction>(reduce_few_long_kernel<T, Reduction>, num_segments * num_parts,
+                                  few_long_shape::block_threads, stream, reduction, parts_of,
+                                  parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
+  }
+  return cudaSuccess;
+}
 
 inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_bytes) {
   const std::size_t parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);
   return parts > 1 ? static_cast<unsigned>(parts) : 1;
 }
 
-// Every segment, accumulated in T. `d_aggregates` has room for num_segments * parts_of_segment(…) values where that is
-// more than one a segment.
+// What the parts of so many segments leave, where a segment has more than one.
+template <class T>
+std::size_t bytes_of_aggregates(std::size_t num_segments, unsigned num_parts) {
+  if (num_parts == 1) return 0;
+  const std::size_t bytes = num_segments * num_parts * sizeof(T);
+  if (!fits_mailboxes<T> || !are_few_long(num_segments, num_parts)) return bytes;
+  return parts::mailboxes<T>::bytes(num_segments * num_parts);
+}
+
+// Every segment, accumulated in T. `storage` has bytes_of_aggregates<T>(num_segments, parts_of_segment(…)) bytes, and
+// is aligned to 16.
 template <class T, class Reduction>
-cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size,
-                            T* d_aggregates, cudaStream_t stream) {
+cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size, void* storage,
+                            cudaStream_t stream) {
   if (num_segments == 0) return cudaSuccess;
-  const unsigned most_parts = parts_of_segment(segment_size, sizeof(typename pieces_of_reduction<Reduction>::item));
-  if (most_parts == 1)
-    return reduce_parts<T>(reduction, segment_parts{segment_size, 1, segment_size}, num_segments, stream);
-  // Of whole pieces; rounded up to them, fewer parts may do.
-  const auto part_items = static_cast<unsigned>(parts::ceil_div(
-                              segment_size, most_parts * piece_items_of<typename Reduction::Items::iterator>)) *
-                          piece_items_of<typename Reduction::Items::iterator>;
-  const auto num_parts = static_cast<unsigned>(parts::ceil_div(segment_size, part_items));
-  if (num_parts > 1 && num_parts <= cluster_part_shape::most_parts && num_segments * num_parts <= few_long_parts) {
-    int cc = 0;
-    if (const cudaError_t error = parts::code_capability(cc)) return error;
-    if (cc >= 90)
-      return cluster::parts::launch_clusters(reduce_cluster_kernel<T, Reduction>, num_segments,
-                                             {static_cast<int>(num_parts), cluster_part_shape::block_threads}, stream,
-                                             reduction, segment_parts{segment_size, num_parts, part_items});
+  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
+  segment_parts parts_of{segment_size,
+                         parts_of_segment(segment_size, sizeof(typename pieces_of_reduction<Reduction>::item)),
+                         segment_size};
+  if (parts_of.parts_per_segment > 1) {  // of whole pieces; rounded up to them, fewer parts may do
+    parts_of.part_items =
+        static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.parts_per_segment * piece_items)) * piece_items;
+    parts_of.parts_per_segment = static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.part_items));
   }
-  const cudaError_t error =
-      reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}},
-                      segment_parts{segment_size, num_parts, part_items}, num_segments * num_parts, stream);
+  bool is_done = false;
+  cudaError_t error = try_few_long<T>(reduction, parts_of, num_segments, storage, is_done, stream);
+  if (error != cudaSuccess || is_done) return error;
+  const unsigned num_parts = parts_of.parts_per_segment;
+  if (num_parts == 1) return reduce_parts<T>(reduction, parts_of, num_segments, stream);
+  T* const d_aggregates = static_cast<T*>(storage);
+  error = reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
+                          num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
   return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);
