@@ -42,6 +42,12 @@ struct is_even {
     return number_of(item) % 2 == 0;
   }
 };
+struct same_number {
+  template <class T>
+  __host__ __device__ bool operator()(const T& a, const T& b) const {
+    return number_of(a) == number_of(b);
+  }
+};
 struct is_seven {
   __host__ __device__ bool operator()(short flag) const { return flag == 7; }
 };
@@ -114,6 +120,10 @@ class Select : public Calls {
     run([&](auto&&... storage) { return DeviceSelect::Unique(storage..., in.data(), out.data(), num.data(), n); });
     expect(firsts);
     run([&](auto&&... storage) {
+      return DeviceSelect::Unique(storage..., in.data(), out.data(), num.data(), n, same_number{});
+    });
+    expect(firsts);
+    run([&](auto&&... storage) {
       return DeviceSelect::UniqueByKey(storage..., in.data(), d_values.data(), out.data(), out_values.data(),
                                        num.data(), n);
     });
@@ -143,22 +153,27 @@ class Select : public Calls {
     out_odd.expect(odd);
 
     // In place, what lies behind the chosen items may be anything.
-    const auto expect_in_place = [&](auto call) {
+    const auto expect_in_place = [&](const std::vector<T>& expected, auto call) {
       const guarded<T> data(items, offset);
       run([&](auto&&... storage) { return call(data.data(), storage...); });
-      num.expect({chosen.size()});
-      std::vector<T> got(chosen.size());
+      num.expect({expected.size()});
+      std::vector<T> got(expected.size());
       ASSERT_EQ(cudaMemcpy(got.data(), data.data(), got.size() * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-      EXPECT_TRUE(got == chosen) << "in place";
+      EXPECT_TRUE(got == expected) << "in place";
     };
-    expect_in_place([&](T* d_data, auto&&... storage) {
+    expect_in_place(chosen, [&](T* d_data, auto&&... storage) {
       return DeviceSelect::If(storage..., d_data, num.data(), n, is_chosen{}, nullptr);
     });
-    expect_in_place([&](T* d_data, auto&&... storage) {
+    expect_in_place(chosen, [&](T* d_data, auto&&... storage) {
       return DeviceSelect::Flagged(storage..., d_data, d_flags.data(), num.data(), n, nullptr);
     });
-    expect_in_place([&](T* d_data, auto&&... storage) {
+    expect_in_place(chosen, [&](T* d_data, auto&&... storage) {
       return DeviceSelect::FlaggedIf(storage..., d_data, d_numbers.data(), num.data(), n, is_seven{}, nullptr);
+    });
+    expect_in_place(
+        firsts, [&](T* d_data, auto&&... storage) { return DeviceSelect::Unique(storage..., d_data, num.data(), n); });
+    expect_in_place(firsts, [&](T* d_data, auto&&... storage) {
+      return DeviceSelect::Unique(storage..., d_data, num.data(), n, same_number{}, nullptr);
     });
   }
 
@@ -265,6 +280,11 @@ TEST_F(Select, UniqueByAnOperator) {
   num.expect({first_keys.size()});
   out_keys.expect(first_keys);
   out_values.expect(first_values);
+  run([&](auto&&... storage) {
+    return DeviceSelect::Unique(storage..., d_keys.data(), out_keys.data(), num.data(), n, same_tens{});
+  });
+  num.expect({first_keys.size()});
+  out_keys.expect(first_keys);
 }
 
 struct squared {

@@ -94,6 +94,9 @@ void visit_calls(const places& at, Visit visit) {
       "Select Flagged in place", [](auto&&... all) { return DeviceSelect::Flagged(all...); }, d_out, d_in, d_num,
       quarter);
   visit(
+      "Unique in place by an equality", [](auto&&... all) { return DeviceSelect::Unique(all...); }, d_out, d_num,
+      quarter, same_sign{});
+  visit(
       "UniqueByKey", [](auto&&... all) { return DeviceSelect::UniqueByKey(all...); }, d_in, d_in, d_out, d_second,
       d_num, quarter);
   visit(

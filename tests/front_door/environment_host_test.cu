@@ -126,6 +126,13 @@ TEST_F(Environments, TwoPhasesTakeAStreamFromThem) {
     return DeviceHistogram::HistogramEven(d_temp_storage, bytes, at.d_in, at.out<unsigned>(), 11, 0.0f, 1.0f, 1000,
                                           environment);
   });
+  expect([&](void* d_temp_storage, std::size_t& bytes, const auto& environment) {
+    return DeviceSelect::Unique(d_temp_storage, bytes, at.d_in, at.out<float>(), at.out<int>(8), at.n, environment);
+  });
+  expect([&](void* d_temp_storage, std::size_t& bytes, const auto& environment) {
+    return DevicePartition::If(d_temp_storage, bytes, at.d_in, at.out<float>(), at.out<int>(8), at.n, is_positive{},
+                               environment);
+  });
 }
 
 TEST_F(Environments, EveryFailureComesBackAndNothingIsLost) {

@@ -198,6 +198,35 @@ TEST_F(Environments, GpuToGpuSumsAreExact) {
   ASSERT_EQ(DeviceReduce::Sum(d_integers.read(), d_sum.get(), 70'000, gpu_to_gpu{stream_}), cudaSuccess);
   const std::vector<int> integers = items<int>(70'000);
   EXPECT_EQ(read(d_sum, 1)[0], std::accumulate(integers.begin(), integers.end(), 0));
+  // Integers that are added up in floats.
+  ASSERT_EQ(DeviceReduce::Sum(d_integers.read(), d_out.get(), 70'000, gpu_to_gpu{stream_}), cudaSuccess);
+  EXPECT_EQ(read(d_out, 1)[0], static_cast<float>(std::accumulate(integers.begin(), integers.end(), 0LL)));
+}
+
+template <class T>
+class OrderFree : public Environments {};
+using integers = testing::Types<signed char, int, long long, __int128>;
+TYPED_TEST_SUITE(OrderFree, integers);
+
+// Integers by operators of the standard library: the same bits in any order.
+TYPED_TEST(OrderFree, IntegersByStandardOperators) {
+  using T = TypeParam;
+  std::vector<T> host(70'001);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<T>(i * 2654435761u >> 7 | 1);
+  const device_array<T> d_in(host), d_out(std::size_t{1});
+  const auto expect = [&](auto op, T init) {
+    ASSERT_EQ(DeviceReduce::Reduce(d_in.read(), d_out.get(), host.size(), op, init, gpu_to_gpu{this->stream_}),
+              cudaSuccess);
+    T expected = init;
+    for (const T& item : host) expected = static_cast<T>(op(expected, item));
+    EXPECT_TRUE(this->read(d_out, 1)[0] == expected);
+  };
+  expect(plus{}, T{3});
+  expect(maximum{}, T{-5});
+  expect(std::bit_xor<T>{}, T{3});
+  expect(std::bit_or<>{}, T{0});
+  expect(std::logical_or<>{}, T{0});
+  expect(std::logical_and<>{}, T{1});
 }
 
 // The first of equals in an order in which 2 and -2 are equivalent.
@@ -241,6 +270,10 @@ TEST_F(Environments, OfLibcuxxAreRead) {
   EXPECT_EQ(read(d_out, 1)[0], 0x1p40f);
   ASSERT_EQ(DeviceReduce::Max(d_in.read(), d_out.get(), 3, cuda::stream_ref{stream_}), cudaSuccess);
   EXPECT_EQ(read(d_out, 1)[0], 0x1p40f);
+  struct derived : execution::env<> {};  // as execution policies are
+  static_assert(device::is_environment<derived>);
+  ASSERT_EQ(DeviceReduce::Min(d_in.read(), d_out.get(), 3, derived{}), cudaSuccess);
+  EXPECT_EQ(read(d_out, 1)[0], -0x1p40f);
 #else
   GTEST_SKIP() << "this release of libcu++ has no environments";
 #endif

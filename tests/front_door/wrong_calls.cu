@@ -131,6 +131,9 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
       DeviceSelect::FlaggedIf(d_in, d_in, d_out, d_histogram, n, is_chosen, keeper),
       DeviceSelect::FlaggedIf(d_out, d_in, d_histogram, n, is_chosen),
       DeviceSelect::Unique(d_in, d_out, d_histogram, n, stream),
+      DeviceSelect::Unique(d_in, d_out, d_histogram, n, equal_enough{}),
+      DeviceSelect::Unique(d_out, d_histogram, n, run_to_run{stream}),
+      DeviceSelect::Unique(d_out, d_histogram, n, equal_enough{}, keeper),
       DeviceSelect::UniqueByKey(d_in, d_in, d_out, d_out, d_histogram, n),
       DeviceSelect::UniqueByKey(d_in, d_in, d_out, d_out, d_histogram, n, keeper),
       DeviceSelect::UniqueByKey(d_in, d_in, d_out, d_out, d_histogram, n, equal_enough{}, stream),
@@ -170,6 +173,27 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
       DeviceHistogram::MultiHistogramEven<2, 2>(nullptr, bytes, d_in, d_histograms, num_levels, lower, upper, n, same);
   error = DeviceHistogram::MultiHistogramRange<2, 2>(nullptr, bytes, d_in, d_histograms, num_levels, d_edges, n, n,
                                                      stride, same);
+  error = DeviceSelect::Flagged(nullptr, bytes, d_in, d_in, d_out, d_histogram, n, same);
+  error = DeviceSelect::Flagged(nullptr, bytes, d_out, d_in, d_histogram, n, same);
+  error = DeviceSelect::If(nullptr, bytes, d_in, d_out, d_histogram, n, is_chosen, same);
+  error = DeviceSelect::If(nullptr, bytes, d_out, d_histogram, n, is_chosen, same);
+  error = DeviceSelect::FlaggedIf(nullptr, bytes, d_in, d_in, d_out, d_histogram, n, is_chosen, same);
+  error = DeviceSelect::FlaggedIf(nullptr, bytes, d_out, d_in, d_histogram, n, is_chosen, same);
+  error = DeviceSelect::Unique(nullptr, bytes, d_in, d_out, d_histogram, n, same);
+  error = DeviceSelect::Unique(nullptr, bytes, d_in, d_out, d_histogram, n, 0);
+  error = DeviceSelect::Unique(nullptr, bytes, d_in, d_out, d_histogram, n, equal_enough{}, same);
+  error = DeviceSelect::Unique(nullptr, bytes, d_out, d_histogram, n, same);
+  error = DeviceSelect::Unique(nullptr, bytes, d_out, d_histogram, n, equal_enough{}, same);
+  error = DeviceSelect::UniqueByKey(nullptr, bytes, d_in, d_in, d_out, d_out, d_histogram, n, same);
+  error = DeviceSelect::UniqueByKey(nullptr, bytes, d_in, d_in, d_out, d_out, d_histogram, n, equal_enough{}, same);
+  error = DevicePartition::Flagged(nullptr, bytes, d_in, d_in, d_out, d_histogram, n, same);
+  error = DevicePartition::If(nullptr, bytes, d_in, d_out, d_histogram, n, is_chosen, same);
+  error = DevicePartition::If(nullptr, bytes, d_in, d_out, d_out, d_out, d_histogram, n, is_chosen, is_chosen, same);
+  error = DeviceTopK::MaxKeys(nullptr, bytes, d_in, d_out, n, 3, same);
+  error = DeviceTopK::MinKeys(nullptr, bytes, d_in, d_out, n, 3, stream, top_k_order::unsorted);
+  error = DeviceTopK::MaxPairs(nullptr, bytes, d_in, d_out, d_in, d_out, n, 3, same);
+  error = DeviceTopK::MinPairs(nullptr, bytes, d_in, d_out, columns_as_values{}, d_histogram, n, 3, 0);
+  error = DeviceBatchedTopK::MaxKeys(nullptr, bytes, keys, results, 3, same);
   (void)error;
 }
 #endif

@@ -18,6 +18,18 @@ struct known_operator<cuda::std::plus<T>> {
   using type = plus;
   using accumulator = T;
 };
+template <class T>
+inline constexpr bool is_order_free_on_integers<cuda::std::multiplies<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<cuda::std::bit_and<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<cuda::std::bit_or<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<cuda::std::bit_xor<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<cuda::std::logical_and<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<cuda::std::logical_or<T>> = true;
 #endif
 template <class T>
 struct known_operator<cuda::minimum<T>> {

@@ -19,6 +19,7 @@
 
 #include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/selecting.cuh"
+#include "rungs/device/parts/stream_argument.cuh"
 #include "rungs/production/compaction/three_way_kernel.cuh"
 #include "rungs/workspace.cuh"
 
@@ -32,7 +33,7 @@ struct DevicePartition {
             class NumItemsT>
   static cudaError_t Flagged(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                              FlagIterator d_flags, OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out,
-                             NumItemsT num_items, cudaStream_t stream = nullptr) {
+                             NumItemsT num_items, device::stream_argument stream = {}) {
     return partition(pair{d_temp_storage, temp_storage_bytes}, d_in, device::by_flag(d_flags, production::as_bool{}),
                      d_out, d_num_selected_out, num_items, stream);
   }
@@ -49,7 +50,7 @@ struct DevicePartition {
   template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT, class NumItemsT, class SelectOp>
   static cudaError_t If(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                         OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out, NumItemsT num_items,
-                        SelectOp select_op, cudaStream_t stream = nullptr) {
+                        SelectOp select_op, device::stream_argument stream = {}) {
     return partition(pair{d_temp_storage, temp_storage_bytes}, d_in, production::chosen_by_item<SelectOp>{select_op},
                      d_out, d_num_selected_out, num_items, stream);
   }
@@ -71,7 +72,7 @@ struct DevicePartition {
                         FirstOutputIteratorT d_first_part_out, SecondOutputIteratorT d_second_part_out,
                         UnselectedOutputIteratorT d_unselected_out, NumSelectedIteratorT d_num_selected_out,
                         NumItemsT num_items, SelectFirstPartOp select_first_part_op,
-                        SelectSecondPartOp select_second_part_op, cudaStream_t stream = nullptr) {
+                        SelectSecondPartOp select_second_part_op, device::stream_argument stream = {}) {
     return part_in_three(pair{d_temp_storage, temp_storage_bytes}, d_in, d_first_part_out, d_second_part_out,
                          d_unselected_out, d_num_selected_out, num_items, select_first_part_op, select_second_part_op,
                          stream);

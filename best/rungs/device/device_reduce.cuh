@@ -473,6 +473,15 @@ struct DeviceReduce {
     return reduce(storage, d_in, d_out, num_items, plus{}, output{}, stream);
   }
 
+  // Integers that are added up in floats are converted one by one.
+  template <class Accumulator, class InputIteratorT>
+  static auto exact_items(InputIteratorT d_in) {
+    if constexpr (std::is_integral_v<parts::item_of<InputIteratorT>>)
+      return device::transformed<InputIteratorT, device::as<Accumulator>, Accumulator>{d_in, {}};
+    else
+      return d_in;
+  }
+
   // The same bits on every device.
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT, class ReductionOpT, class T>
   static cudaError_t reduce_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
@@ -483,11 +492,13 @@ struct DeviceReduce {
       return Reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, stream);
     } else {
       constexpr bool is_sum = std::is_same_v<typename device::known_operator<ReductionOpT>::type, plus>;
+      using item = parts::item_of<InputIteratorT>;
       static_assert(
-          is_sum && exact::is_item<parts::item_of<InputIteratorT>> && exact::is_item<accumulator>,
-          "gpu_to_gpu is promised for integers by plus, minimum or maximum, for floats by minimum or maximum, "
-          "and for sums of float, double, __half or __nv_bfloat16; require run_to_run, or nothing");
-      return ExactSum(d_temp_storage, temp_storage_bytes, d_in,
+          is_sum && (exact::is_item<item> || std::is_integral_v<item>)&&exact::is_item<accumulator>,
+          "gpu_to_gpu is promised for integers by plus, minimum, maximum or what else the standard library has that "
+          "ignores their order, for floats by minimum or maximum, and for sums of float, double, __half or "
+          "__nv_bfloat16; require run_to_run, or nothing");
+      return ExactSum(d_temp_storage, temp_storage_bytes, exact_items<accumulator>(d_in),
                       device::added_to<OutputIteratorT, accumulator>{d_out, static_cast<accumulator>(init)}, num_items,
                       stream);
     }
@@ -497,11 +508,11 @@ struct DeviceReduce {
   static cudaError_t sum_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream) {
     using output = device::value_or<OutputIteratorT, parts::item_of<InputIteratorT>>;
-    if constexpr (device::is_order_free<plus,
-                                        device::widened_accumulator<plus, output, InputIteratorT, OutputIteratorT>>)
+    using accumulator = device::widened_accumulator<plus, output, InputIteratorT, OutputIteratorT>;
+    if constexpr (device::is_order_free<plus, accumulator>)
       return Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
     else
-      return ExactSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
+      return ExactSum(d_temp_storage, temp_storage_bytes, exact_items<accumulator>(d_in), d_out, num_items, stream);
   }
 
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT, class ReductionOpT, class TransformOpT,

@@ -5,13 +5,14 @@
 //   rungs::DeviceSelect::If(workspace, d_in, d_out, d_num_selected_out, num_items, select_op, stream);   // simpler
 //   rungs::DeviceSelect::If(d_in, d_out, d_num_selected_out, num_items, select_op, environment);   // as CUB's, newer
 //
-// Every call exists in three forms, and Flagged, If and FlaggedIf also in place: with one iterator d_data for d_in and
-// d_out. The first is CUB's contract: a call with a null d_temp_storage only answers the size, the storage may hold
-// anything, and nothing is allocated. In the second a rungs::workspace keeps the storage, and may allocate (see there).
-// None waits for the device; all may be captured, the second once the workspace is large enough. The third allocates on
-// the stream, or as its environment says (parts/environment.cuh). Any number of host threads may call at once, each
-// with its own storage or workspace. cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a
-// checked build) a workspace that is misused; else what the runtime answered to a launch is returned.
+// Every call exists in three forms, and all but UniqueByKey also in place: with one iterator d_data for d_in and d_out.
+// The first is CUB's contract: a call with a null d_temp_storage only answers the size, the storage may hold anything,
+// and nothing is allocated. In place of the stream it takes an environment, whose stream alone counts. In the second a
+// rungs::workspace keeps the storage, and may allocate (see there). None waits for the device; all may be captured, the
+// second once the workspace is large enough. The third allocates on the stream, or as its environment says
+// (parts/environment.cuh). Any number of host threads may call at once, each with its own storage or workspace.
+// cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
+// misused; else what the runtime answered to a launch is returned.
 //
 // Blocks wait only for blocks of lower indices, which start first, as CUB's calls assume, too. Of 64 MiB of items or
 // more (128 MiB of narrow ones), they wait for tiles that others have drawn before, and a block stays until none is
@@ -40,6 +41,7 @@
 
 #include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/selecting.cuh"
+#include "rungs/device/parts/stream_argument.cuh"
 #include "rungs/workspace.cuh"
 
 namespace rungs::RUNGS_ABI {
@@ -51,14 +53,14 @@ struct DeviceSelect {
   template <class InputIteratorT, class FlagIterator, class OutputIteratorT, class NumSelectedIteratorT>
   static cudaError_t Flagged(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                              FlagIterator d_flags, OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out,
-                             std::int64_t num_items, cudaStream_t stream = nullptr) {
+                             std::int64_t num_items, device::stream_argument stream = {}) {
     return flagged(pair{d_temp_storage, temp_storage_bytes}, d_in, d_flags, d_out, d_num_selected_out, num_items,
                    production::as_bool{}, false, stream);
   }
   template <class IteratorT, class FlagIterator, class NumSelectedIteratorT>
   static cudaError_t Flagged(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
                              FlagIterator d_flags, NumSelectedIteratorT d_num_selected_out, std::int64_t num_items,
-                             cudaStream_t stream = nullptr) {
+                             device::stream_argument stream = {}) {
     return flagged(pair{d_temp_storage, temp_storage_bytes}, d_data, d_flags, d_data, d_num_selected_out, num_items,
                    production::as_bool{}, true, stream);
   }
@@ -81,14 +83,14 @@ struct DeviceSelect {
   template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT, class SelectOp>
   static cudaError_t If(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                         OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out, std::int64_t num_items,
-                        SelectOp select_op, cudaStream_t stream = nullptr) {
+                        SelectOp select_op, device::stream_argument stream = {}) {
     return select_if(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, d_num_selected_out, num_items, select_op,
                      false, stream);
   }
   template <class IteratorT, class NumSelectedIteratorT, class SelectOp>
   static cudaError_t If(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
                         NumSelectedIteratorT d_num_selected_out, std::int64_t num_items, SelectOp select_op,
-                        cudaStream_t stream = nullptr) {
+                        device::stream_argument stream = {}) {
     return select_if(pair{d_temp_storage, temp_storage_bytes}, d_data, d_data, d_num_selected_out, num_items, select_op,
                      true, stream);
   }
@@ -108,14 +110,14 @@ struct DeviceSelect {
   template <class InputIteratorT, class FlagIterator, class OutputIteratorT, class NumSelectedIteratorT, class SelectOp>
   static cudaError_t FlaggedIf(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                FlagIterator d_flags, OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out,
-                               std::int64_t num_items, SelectOp select_op, cudaStream_t stream = nullptr) {
+                               std::int64_t num_items, SelectOp select_op, device::stream_argument stream = {}) {
     return flagged(pair{d_temp_storage, temp_storage_bytes}, d_in, d_flags, d_out, d_num_selected_out, num_items,
                    select_op, false, stream);
   }
   template <class IteratorT, class FlagIterator, class NumSelectedIteratorT, class SelectOp>
   static cudaError_t FlaggedIf(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
                                FlagIterator d_flags, NumSelectedIteratorT d_num_selected_out, std::int64_t num_items,
-                               SelectOp select_op, cudaStream_t stream = nullptr) {
+                               SelectOp select_op, device::stream_argument stream = {}) {
     return flagged(pair{d_temp_storage, temp_storage_bytes}, d_data, d_flags, d_data, d_num_selected_out, num_items,
                    select_op, true, stream);
   }
@@ -132,52 +134,93 @@ struct DeviceSelect {
     return flagged(kept{workspace}, d_data, d_flags, d_data, d_num_selected_out, num_items, select_op, true, stream);
   }
 
-  // The first item of each run of items that are equal by ==. Not in place.
+  // The first item of each run of items that are equal by ==, or by equality_op(item, the next one).
   template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT>
   static cudaError_t Unique(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out, std::int64_t num_items,
-                            cudaStream_t stream = nullptr) {
-    return unique(pair{d_temp_storage, temp_storage_bytes}, d_in, production::nothing_else{}, d_out, d_num_selected_out,
-                  num_items, device::equal_items{}, stream);
+                            device::stream_argument stream = {}) {
+    return unique(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, d_num_selected_out, num_items,
+                  device::equal_items{}, false, stream);
+  }
+  template <class IteratorT, class NumSelectedIteratorT>
+  static cudaError_t Unique(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
+                            NumSelectedIteratorT d_num_selected_out, std::int64_t num_items,
+                            device::stream_argument stream = {}) {
+    return unique(pair{d_temp_storage, temp_storage_bytes}, d_data, d_data, d_num_selected_out, num_items,
+                  device::equal_items{}, true, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT, class EqualityOpT,
+            class = device::if_no_environment<EqualityOpT>>
+  static cudaError_t Unique(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out, std::int64_t num_items,
+                            EqualityOpT equality_op, device::stream_argument stream = {}) {
+    return unique(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, d_num_selected_out, num_items, equality_op,
+                  false, stream);
+  }
+  template <class IteratorT, class NumSelectedIteratorT, class EqualityOpT,
+            class = device::if_no_environment<EqualityOpT>>
+  static cudaError_t Unique(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
+                            NumSelectedIteratorT d_num_selected_out, std::int64_t num_items, EqualityOpT equality_op,
+                            device::stream_argument stream = {}) {
+    return unique(pair{d_temp_storage, temp_storage_bytes}, d_data, d_data, d_num_selected_out, num_items, equality_op,
+                  true, stream);
   }
   template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT>
   static cudaError_t Unique(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out,
                             NumSelectedIteratorT d_num_selected_out, std::int64_t num_items,
                             cudaStream_t stream = nullptr) {
-    return unique(kept{workspace}, d_in, production::nothing_else{}, d_out, d_num_selected_out, num_items,
-                  device::equal_items{}, stream);
+    return unique(kept{workspace}, d_in, d_out, d_num_selected_out, num_items, device::equal_items{}, false, stream);
+  }
+  template <class IteratorT, class NumSelectedIteratorT>
+  static cudaError_t Unique(workspace& workspace, IteratorT d_data, NumSelectedIteratorT d_num_selected_out,
+                            std::int64_t num_items, cudaStream_t stream = nullptr) {
+    return unique(kept{workspace}, d_data, d_data, d_num_selected_out, num_items, device::equal_items{}, true, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT, class EqualityOpT,
+            class = device::if_no_environment<EqualityOpT>>
+  static cudaError_t Unique(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out,
+                            NumSelectedIteratorT d_num_selected_out, std::int64_t num_items, EqualityOpT equality_op,
+                            cudaStream_t stream = nullptr) {
+    return unique(kept{workspace}, d_in, d_out, d_num_selected_out, num_items, equality_op, false, stream);
+  }
+  template <class IteratorT, class NumSelectedIteratorT, class EqualityOpT,
+            class = device::if_no_environment<EqualityOpT>>
+  static cudaError_t Unique(workspace& workspace, IteratorT d_data, NumSelectedIteratorT d_num_selected_out,
+                            std::int64_t num_items, EqualityOpT equality_op, cudaStream_t stream = nullptr) {
+    return unique(kept{workspace}, d_data, d_data, d_num_selected_out, num_items, equality_op, true, stream);
   }
 
-  // The first key of each run of equal keys, and the value that stands beside it. Not in place.
+  // The first key of each run of keys that are equal by == or equality_op, and the value that stands beside it.
   template <class KeyInputIteratorT, class ValueInputIteratorT, class KeyOutputIteratorT, class ValueOutputIteratorT,
-            class NumSelectedIteratorT, class NumItemsT, class EqualityOpT>
-  static std::enable_if_t<!std::is_convertible_v<EqualityOpT, cudaStream_t>, cudaError_t> UniqueByKey(
-      void* d_temp_storage, std::size_t& temp_storage_bytes, KeyInputIteratorT d_keys_in,
-      ValueInputIteratorT d_values_in, KeyOutputIteratorT d_keys_out, ValueOutputIteratorT d_values_out,
-      NumSelectedIteratorT d_num_selected_out, NumItemsT num_items, EqualityOpT equality_op,
-      cudaStream_t stream = nullptr) {
-    return unique(pair{d_temp_storage, temp_storage_bytes}, d_keys_in,
+            class NumSelectedIteratorT, class NumItemsT, class EqualityOpT,
+            class = device::if_no_environment<EqualityOpT>>
+  static cudaError_t UniqueByKey(void* d_temp_storage, std::size_t& temp_storage_bytes, KeyInputIteratorT d_keys_in,
+                                 ValueInputIteratorT d_values_in, KeyOutputIteratorT d_keys_out,
+                                 ValueOutputIteratorT d_values_out, NumSelectedIteratorT d_num_selected_out,
+                                 NumItemsT num_items, EqualityOpT equality_op, device::stream_argument stream = {}) {
+    return firsts(pair{d_temp_storage, temp_storage_bytes}, d_keys_in,
                   production::values_too<ValueInputIteratorT, ValueOutputIteratorT>{d_values_in, d_values_out, false},
-                  d_keys_out, d_num_selected_out, static_cast<std::int64_t>(num_items), equality_op, stream);
+                  d_keys_out, d_num_selected_out, static_cast<std::int64_t>(num_items), equality_op, false, stream);
   }
   template <class KeyInputIteratorT, class ValueInputIteratorT, class KeyOutputIteratorT, class ValueOutputIteratorT,
             class NumSelectedIteratorT, class NumItemsT>
   static cudaError_t UniqueByKey(void* d_temp_storage, std::size_t& temp_storage_bytes, KeyInputIteratorT d_keys_in,
                                  ValueInputIteratorT d_values_in, KeyOutputIteratorT d_keys_out,
                                  ValueOutputIteratorT d_values_out, NumSelectedIteratorT d_num_selected_out,
-                                 NumItemsT num_items, cudaStream_t stream = nullptr) {
+                                 NumItemsT num_items, device::stream_argument stream = {}) {
     return UniqueByKey(d_temp_storage, temp_storage_bytes, d_keys_in, d_values_in, d_keys_out, d_values_out,
                        d_num_selected_out, num_items, device::equal_items{}, stream);
   }
   template <class KeyInputIteratorT, class ValueInputIteratorT, class KeyOutputIteratorT, class ValueOutputIteratorT,
-            class NumSelectedIteratorT, class NumItemsT, class EqualityOpT>
-  static std::enable_if_t<!std::is_convertible_v<EqualityOpT, cudaStream_t>, cudaError_t> UniqueByKey(
-      workspace& workspace, KeyInputIteratorT d_keys_in, ValueInputIteratorT d_values_in, KeyOutputIteratorT d_keys_out,
-      ValueOutputIteratorT d_values_out, NumSelectedIteratorT d_num_selected_out, NumItemsT num_items,
-      EqualityOpT equality_op, cudaStream_t stream = nullptr) {
-    return unique(kept{workspace}, d_keys_in,
+            class NumSelectedIteratorT, class NumItemsT, class EqualityOpT,
+            class = device::if_no_environment<EqualityOpT>>
+  static cudaError_t UniqueByKey(workspace& workspace, KeyInputIteratorT d_keys_in, ValueInputIteratorT d_values_in,
+                                 KeyOutputIteratorT d_keys_out, ValueOutputIteratorT d_values_out,
+                                 NumSelectedIteratorT d_num_selected_out, NumItemsT num_items, EqualityOpT equality_op,
+                                 cudaStream_t stream = nullptr) {
+    return firsts(kept{workspace}, d_keys_in,
                   production::values_too<ValueInputIteratorT, ValueOutputIteratorT>{d_values_in, d_values_out, false},
-                  d_keys_out, d_num_selected_out, static_cast<std::int64_t>(num_items), equality_op, stream);
+                  d_keys_out, d_num_selected_out, static_cast<std::int64_t>(num_items), equality_op, false, stream);
   }
   template <class KeyInputIteratorT, class ValueInputIteratorT, class KeyOutputIteratorT, class ValueOutputIteratorT,
             class NumSelectedIteratorT, class NumItemsT>
@@ -206,15 +249,16 @@ struct DeviceSelect {
     return device::in_one_phase<(device::is_count<3, Arguments...> ? 5 : 6)>(
         [](auto, auto&... all) { return FlaggedIf(all...); }, arguments...);
   }
+  // Behind num_items of these two may stand an equality_op, and behind that the environment.
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t Unique(Arguments&&... arguments) {
-    return device::in_one_phase<4>([](auto, auto&... all) { return Unique(all...); }, arguments...);
+    constexpr std::size_t before = device::is_count<2, Arguments...> ? 3 : 4;
+    return device::in_one_phase<before + device::has_operator<before, Arguments...>>(
+        [](auto, auto&... all) { return Unique(all...); }, arguments...);
   }
-  // Behind num_items may stand an equality_op, and behind that the environment.
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t UniqueByKey(Arguments&&... arguments) {
-    using next = device::argument_of<6, Arguments...>;
-    return device::in_one_phase<(std::is_void_v<next> || device::stands_for_environment<next> ? 6 : 7)>(
+    return device::in_one_phase<6 + device::has_operator<6, Arguments...>>(
         [](auto, auto&... all) { return UniqueByKey(all...); }, arguments...);
   }
 
@@ -239,13 +283,20 @@ struct DeviceSelect {
                                    production::nothing_else{}, d_out, d_num_selected_out,
                                    static_cast<std::size_t>(num_items), in_place, stream);
   }
+  template <class Storage, class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT, class EqualityOpT>
+  static cudaError_t unique(Storage storage, InputIteratorT d_in, OutputIteratorT d_out,
+                            NumSelectedIteratorT d_num_selected_out, std::int64_t num_items, EqualityOpT equality_op,
+                            bool in_place, cudaStream_t stream) {
+    return firsts(storage, d_in, production::nothing_else{}, d_out, d_num_selected_out, num_items, equality_op,
+                  in_place, stream);
+  }
   template <class Storage, class InputIteratorT, class Values, class OutputIteratorT, class NumSelectedIteratorT,
             class EqualityOpT>
-  static cudaError_t unique(Storage storage, InputIteratorT d_in, Values values, OutputIteratorT d_out,
+  static cudaError_t firsts(Storage storage, InputIteratorT d_in, Values values, OutputIteratorT d_out,
                             NumSelectedIteratorT d_num_selected_out, std::int64_t num_items, EqualityOpT equality_op,
-                            cudaStream_t stream) {
+                            bool in_place, cudaStream_t stream) {
     return device::select<nowhere>(storage, d_in, production::chosen_as_first<EqualityOpT>{equality_op}, values, d_out,
-                                   d_num_selected_out, static_cast<std::size_t>(num_items), false, stream);
+                                   d_num_selected_out, static_cast<std::size_t>(num_items), in_place, stream);
   }
 };
 

@@ -25,7 +25,8 @@
 // number: it comes first among the greatest and last among the least, as in torch.topk. All NaN are equal, and -0
 // equals 0. Keys come out with the bits that they came in with.
 //
-// The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where a
+// The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. In two phases an environment may
+// stand in place of the stream; its stream alone counts. Storage is needed where a
 // row has more than 1,024 keys, or more than 256 and k exceeds 32:
 //   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
 //                           None where a block or a cluster takes the row as a whole (docs/top_k.md)
@@ -52,6 +53,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/stream_argument.cuh"
 #include "rungs/production/top_k/top_k.cuh"
 #include "rungs/rows/matrix.cuh"
 
@@ -129,7 +131,7 @@ class DeviceTopK {
   // d_keys_out[0 … k) = the greatest keys.
   template <class Key, class NumItemsT, class NumOutItemsT>
   static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
-                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
                              top_k_order order = top_k_order::sorted) {
     return choose<true>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out, production::no_values{},
                         num_items, k, order, stream);
@@ -143,7 +145,7 @@ class DeviceTopK {
   // d_keys_out[0 … k) = the least keys.
   template <class Key, class NumItemsT, class NumOutItemsT>
   static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
-                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
                              top_k_order order = top_k_order::sorted) {
     return choose<false>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out, production::no_values{},
                          num_items, k, order, stream);
@@ -158,7 +160,7 @@ class DeviceTopK {
   template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
   static cudaError_t MaxPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
                               Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
-                              NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                              NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
                               top_k_order order = top_k_order::sorted) {
     return choose<true>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
                         values(d_values_in, d_values_out), num_items, k, order, stream);
@@ -173,7 +175,7 @@ class DeviceTopK {
   template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
   static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
                               Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
-                              NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                              NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
                               top_k_order order = top_k_order::sorted) {
     return choose<false>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
                          values(d_values_in, d_values_out), num_items, k, order, stream);
@@ -240,7 +242,7 @@ class DeviceBatchedTopK {
   // keys_out[row][0 … k) = the greatest keys of the row.
   template <class In, class Key>
   static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
-                             const rows::matrix<Key>& keys_out, std::size_t k, cudaStream_t stream = nullptr,
+                             const rows::matrix<Key>& keys_out, std::size_t k, device::stream_argument stream = {},
                              top_k_order order = top_k_order::sorted) {
     return keys<true, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order, stream);
   }
@@ -253,7 +255,7 @@ class DeviceBatchedTopK {
   // keys_out[row][0 … k) = the least keys of the row.
   template <class In, class Key>
   static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
-                             const rows::matrix<Key>& keys_out, std::size_t k, cudaStream_t stream = nullptr,
+                             const rows::matrix<Key>& keys_out, std::size_t k, device::stream_argument stream = {},
                              top_k_order order = top_k_order::sorted) {
     return keys<false, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order, stream);
   }
@@ -267,7 +269,7 @@ class DeviceBatchedTopK {
   template <class In, class Key, class ValuesIn, class Value>
   static cudaError_t MaxPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
                               const rows::matrix<Key>& keys_out, const ValuesIn& values_in,
-                              const rows::matrix<Value>& values_out, std::size_t k, cudaStream_t stream = nullptr,
+                              const rows::matrix<Value>& values_out, std::size_t k, device::stream_argument stream = {},
                               top_k_order order = top_k_order::sorted) {
     return pairs<true, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in, values_out, k,
                             order, stream);
@@ -281,7 +283,7 @@ class DeviceBatchedTopK {
   template <class In, class Key, class ValuesIn, class Value>
   static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
                               const rows::matrix<Key>& keys_out, const ValuesIn& values_in,
-                              const rows::matrix<Value>& values_out, std::size_t k, cudaStream_t stream = nullptr,
+                              const rows::matrix<Value>& values_out, std::size_t k, device::stream_argument stream = {},
                               top_k_order order = top_k_order::sorted) {
     return pairs<false, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in, values_out, k,
                              order, stream);

@@ -75,8 +75,13 @@ inline constexpr determinism queried_determinism<
     std::enable_if_t<answers<Environment, requirements_query> || answers<Environment, determinism_query>>> =
     level_required_by<Environment>();
 
+// Execution policies are derived from an env, which may be empty.
 template <class... Environments>
-inline constexpr bool is_known_environment<cuda::std::execution::env<Environments...>> = true;
+std::true_type is_env(const cuda::std::execution::env<Environments...>*);
+std::false_type is_env(const void*);
+template <class Environment>
+inline constexpr bool is_known_environment<
+    Environment, std::enable_if_t<decltype(is_env(static_cast<const Environment*>(nullptr)))::value>> = true;
 template <class Query, class Value>
 inline constexpr bool is_known_environment<cuda::std::execution::prop<Query, Value>> = true;
 

@@ -57,7 +57,7 @@ struct resource_query {
 };
 template <class Environment, class = void>
 inline constexpr determinism queried_determinism = determinism::not_guaranteed;
-template <class Environment>
+template <class Environment, class = void>
 inline constexpr bool is_known_environment = false;
 
 template <class T, class = void>
@@ -208,6 +208,10 @@ inline constexpr bool stands_for_environment = is_environment<T> || std::is_conv
 template <>
 inline constexpr bool stands_for_environment<void> = false;
 
+// Keeps an environment that stands behind a call, or a stream written as 0, from being taken for an operator.
+template <class Op>
+using if_no_environment = std::enable_if_t<!is_environment<Op> && !std::is_integral_v<Op>>;
+
 // Whether these are the arguments of the single-phase form. Of two phases, the second argument is a std::size_t that
 // can be written. A sum in place has a count there, and at most three arguments.
 template <class... Arguments>
@@ -236,6 +240,9 @@ template <std::size_t i, class... Arguments>
 using argument_of = typename argument<i, Arguments...>::type;
 template <std::size_t i, class... Arguments>
 inline constexpr bool is_count = std::is_integral_v<argument_of<i, Arguments...>>;
+template <std::size_t i, class... Arguments>
+inline constexpr bool has_operator =
+    !std::is_void_v<argument_of<i, Arguments...>> && !stands_for_environment<argument_of<i, Arguments...>>;
 
 template <class Call, class Environment, class... Arguments>
 cudaError_t in_environment(Call call, Environment& environment, Arguments&... arguments) {

@@ -13,10 +13,18 @@ namespace rungs::RUNGS_ABI::device {
 
 // Whether a T accumulated by Op has the same bits in any order. minimum and maximum order NaN and zeros.
 template <class Op, class T, class Known = typename known_operator<Op>::type>
-inline constexpr bool is_order_free = std::is_same_v<Known, plus>
-                                          ? std::is_integral_v<T>
-                                          : (std::is_same_v<Known, minimum> ||
-                                             std::is_same_v<Known, maximum>)&&std::is_arithmetic_v<T>;
+inline constexpr bool is_order_free = std::is_integral_v<T> || is_wide_integer<T>
+                                          ? is_order_free_on_integers<Known>
+                                          : std::is_arithmetic_v<T> &&
+                                                (std::is_same_v<Known, minimum> || std::is_same_v<Known, maximum>);
+
+template <class T>
+struct as {
+  template <class Item>
+  __host__ __device__ T operator()(const Item& item) const {
+    return static_cast<T>(item);
+  }
+};
 
 // An output iterator for a sum, to which init is added before it is written.
 template <class OutputIteratorT, class T>

@@ -43,6 +43,22 @@ struct known_operator<std::plus<T>> {
 template <class Op>
 inline constexpr bool is_known = std::is_same_v<Op, plus> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
 
+// Whether the order of integers does not matter to Op, as it does not to those either.
+template <class Op>
+inline constexpr bool is_order_free_on_integers = is_known<Op>;
+template <class T>
+inline constexpr bool is_order_free_on_integers<std::multiplies<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<std::bit_and<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<std::bit_or<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<std::bit_xor<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<std::logical_and<T>> = true;
+template <class T>
+inline constexpr bool is_order_free_on_integers<std::logical_or<T>> = true;
+
 template <class T>
 struct type_is {
   using type = T;
