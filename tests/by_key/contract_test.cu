@@ -88,10 +88,12 @@ TEST_F(Contract, NoItems) {
   expect_nothing();
   run([&](auto&&... s) { return DeviceRunLengthEncode::Encode(s..., none, out.data(), more.data(), num.data(), 0); });
   expect_nothing();
-  run([&](auto&&... s) {
-    return DeviceRunLengthEncode::NonTrivialRuns(s..., none, out.data(), more.data(), num.data(), 0);
-  });
-  expect_nothing();
+  for (const int n : {0, 1}) {  // one item is no run of several, wherever it lies
+    run([&](auto&&... s) {
+      return DeviceRunLengthEncode::NonTrivialRuns(s..., none, out.data(), more.data(), num.data(), n);
+    });
+    expect_nothing();
+  }
   run([&](auto&&... s) { return DeviceScan::InclusiveSumByKey(s..., none, none, out.data(), 0); });
   out.expect({});
 }

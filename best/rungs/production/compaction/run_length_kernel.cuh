@@ -46,6 +46,7 @@ template <bool only_longer_, class InputIteratorT, class FirstOutputIteratorT, c
           class NumRunsOutputIteratorT, class EqualityOpT, bool is_few = false>
 struct run_lengths {
   static constexpr bool only_longer = only_longer_;  // only runs of two items at least, with their positions
+  static constexpr std::size_t least_items = only_longer ? 2 : 1;  // fewer have no run, and are not read
   using item = held_of<parts::item_of<InputIteratorT>>;
   // As large as shared memory allows; by two vectors of neighbours (H200).
   using large_shape =
@@ -233,7 +234,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   __shared__ staged_marks<Call, shape> staged;
   __shared__ marks_of_warps<shape::num_warps> of_warps;
   __shared__ marked_items before_tile;
-  if (call.num_items == 0) {
+  if (call.num_items < Call::least_items) {
     if (threadIdx.x == 0) *call.d_num_runs_out = 0;
     return;
   }
