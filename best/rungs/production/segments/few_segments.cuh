@@ -20,7 +20,7 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-inline constexpr std::size_t few_segments = 4096;
+inline constexpr std::size_t few_segments = 8192;
 
 // Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
 inline constexpr std::size_t most_direct_tiles = 4, most_direct_rounds = 16;
