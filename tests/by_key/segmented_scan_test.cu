@@ -130,9 +130,7 @@ std::vector<std::vector<long long>> few_lengths() {
   one_long[1500] = 100'001;
   std::vector<long long> every_other_long(32, 100);  // blocks list them themselves
   for (std::size_t s = 1; s < every_other_long.size(); s += 2) every_other_long[s] = static_cast<long long>(30'000 + s);
-  return {std::vector<long long>(production::fewest_adjoining_segments - 1, 3000),
-          std::vector<long long>(production::fewest_adjoining_segments, 3000),
-          std::vector<long long>(few, 16),
+  return {std::vector<long long>(few, 16),
           std::vector<long long>(few, 0),
           mixed,
           groups,
@@ -146,6 +144,32 @@ std::vector<std::vector<long long>> few_lengths() {
           {16'384, 16'385, 16'383, 0, 8192, 8193, 4096, 4097, 2048, 2049, 1024, 1025, 512, 513, 1, 100'000, 65'537}};
 }
 
+// Lengths of segments of which blocks take shares or whole groups where they adjoin (adjoining_segments.cuh): on both
+// sides of the numbers and of the lengths at which that changes.
+std::vector<std::vector<long long>> adjoining_lengths() {
+  int multiprocessors = 0;
+  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+  std::vector<std::vector<long long>> kinds;
+  for (const std::size_t num_segments : {production::most_by_shares, production::most_by_shares + 1})
+    kinds.push_back(std::vector<long long>(num_segments, 3000));
+  // Of one group for each helper, of which a multiprocessor has three or four.
+  for (const int of_multiprocessor : {3 * 8, 4 * 8})
+    for (const int more : {0, 1}) {
+      std::vector<long long> lengths(static_cast<std::size_t>(multiprocessors * of_multiprocessor + more));
+      for (std::size_t s = 0; s < lengths.size(); ++s) lengths[s] = static_cast<long long>(s * 37 % 23);
+      lengths.back() = 200;
+      kinds.push_back(lengths);
+    }
+  // Shares of one tile, and of more. Two or four tiles lie between offsets that a block looks at, and one item more.
+  for (const long long length : {500, 6000})
+    for (const long long long_one : {2048, 2049, 4096, 4097, 8192, 8193, 16'384, 16'385, 40'000}) {
+      std::vector<long long> lengths(250, length);
+      lengths[100] = long_one;
+      kinds.push_back(lengths);
+    }
+  return kinds;
+}
+
 // Lengths on both sides of what lanes, warps and tiles hold; tiles have 256 to 4096 items.
 std::vector<std::vector<long long>> kinds_of_lengths() {
   std::mt19937 random(3);
@@ -157,6 +181,7 @@ std::vector<std::vector<long long>> kinds_of_lengths() {
   kinds.push_back(std::vector<long long>(2050, 16));
   kinds.push_back({2'000'017});  // one giant
   for (std::vector<long long>& lengths : few_lengths()) kinds.push_back(std::move(lengths));
+  for (std::vector<long long>& lengths : adjoining_lengths()) kinds.push_back(std::move(lengths));
   std::vector<long long> tiny_around_a_giant(200'000, 1), mostly_empty(100'000), power_law(5'000);
   tiny_around_a_giant[77'777] = 1'500'001;
   for (long long& length : mostly_empty) length = random() % 10 == 0 ? 1 + static_cast<long long>(random() % 80) : 0;
@@ -488,11 +513,46 @@ TEST_P(SegmentedScanReplayed, WithNewSegments) {
 }
 INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(7, 3'000, 30'000));
 
+// Where one array has all offsets, blocks take whole segments in some replays of one graph, and shares in others.
+TEST_F(SegmentedScan, ReplayedWithAndWithoutAGiant) {
+  constexpr std::size_t num_segments = 3'000, giant = 700'000;
+  const own_stream stream;
+  const std::vector<int> items = items_of<int>(num_segments * 50 + giant);
+  const guarded<int> d_items(items, 0);
+  const device_vector<int> offsets{std::vector<int>(num_segments + 1)};
+  outputs<int> out(items.size(), 0);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const auto enqueue = [&] {
+    return segmented::InclusiveSegmentedSum(workspace_, d_items.data(), out.data(), offsets.in(), offsets.in() + 1,
+                                            num_segments, stream);
+  };
+  const captured graph(stream, enqueue);
+  std::mt19937 random(9);
+  for (int time = 0; time < 9; ++time) {
+    std::vector<long long> sizes(num_segments);
+    for (long long& size : sizes) size = static_cast<long long>(random() % 50);
+    if (time % 3 != 1) sizes[random() % num_segments] = time % 2 == 0 ? giant : giant / 4;
+    const segments at(sizes, places::contiguous);
+    std::vector<int> expected = untouched<int>(at.num_items);
+    scan_on_host<int>(at, at.begins, items, plus{}, kind::inclusive, 0, expected);
+    std::vector<int> all(at.begins.begin(), at.begins.end());
+    all.push_back(static_cast<int>(at.ends.back()));
+    ASSERT_EQ(cudaMemcpy(offsets.items, all.data(), all.size() * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
+    out.expect(expected);
+  }
+  EXPECT_EQ(workspace_.release(stream), cudaSuccess);
+}
+
 // One array has all offsets, but some are less than the one before: segments between these are empty.
 TEST_F(SegmentedScan, OffsetsThatDoNotAscend) {
   std::vector<int> offsets{39'000, 90'000, 25'000, 39'000, 20'000, 25'000, 19'000, 19'020}, many;
   for (int begin = 1'500 * 9; begin >= 0; begin -= 9) many.insert(many.end(), {begin, begin + begin % 8});
-  for (const std::vector<int>& all : {offsets, many}) {
+  std::vector<int> unseen;  // by blocks that look at every twelfth offset, and so take whole segments
+  for (int s = 0; s <= 3'000; ++s) unseen.push_back(s * 20);
+  unseen[2'999] = 99'000;
+  for (const std::vector<int>& all : {offsets, many, unseen}) {
     segments at({}, places::contiguous);
     at.begins.assign(all.begin(), all.end() - 1);
     at.ends.assign(all.begin() + 1, all.end());

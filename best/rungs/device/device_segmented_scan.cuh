@@ -22,13 +22,15 @@
 // d_out may be d_in where an output has the index of its item; else they do not overlap. What lies in gaps stays.
 //
 // Segments are one launch where d_in_begin_offsets is a pointer, d_in_end_offsets the same plus one, and there are no
-// d_out_begin_offsets (production/segments/adjoining_segments.cuh): blocks take equal shares of all items. Offsets
-// should ascend; blocks scan whole segments if one is less than the one before. 16 to 1024 such segments, and up to
-// 4096 others, are another launch (production/segments/few_segments.cuh). Warps and blocks scan segments by themselves,
-// but for those of more than two to four tiles of 256 to 4096 items. These are cut into equal shares. In both, blocks
-// wait for blocks of lower indices, which start first.
+// d_out_begin_offsets (production/segments/adjoining_segments.cuh). Blocks take equal shares of all items. From 33
+// segments on, up to eight for each resident block, blocks look at evenly spaced offsets first. If no long segment can
+// lie between two of these, blocks take up to eight whole segments each. Offsets should ascend; blocks scan whole
+// segments if one is less than the one before. Up to 8192 others are another launch
+// (production/segments/few_segments.cuh), and so are 16 to 1024 that adjoin, of types of more than 8 bytes. Warps and
+// blocks scan segments by themselves, but for those of more than two to four tiles of 256 to 4096 items. These are cut
+// into equal shares. In both, blocks wait for blocks of lower indices, which start first.
 //
-// More than 4096 others are three launches. Blocks take equal shares of all items, whatever the lengths. In the first
+// More than 8192 others are three launches. Blocks take equal shares of all items, whatever the lengths. In the first
 // launch, blocks wait for blocks of lower indices. In the others no block waits for another one.
 //
 // Items in shares are read twice where they belong to a segment that its share does not end, such as one that is longer

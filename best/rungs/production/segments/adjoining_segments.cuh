@@ -1,13 +1,18 @@
 // Segments that adjoin each other, scanned in one launch: segment s has the items offsets[s] to offsets[s + 1] - 1.
 //
-// Where an item lies says which segment it belongs to, so nobody lists segments. A block takes an equal share of all
-// items, looks up the first segment that begins there, and flags where segments begin. A share is one tile where that
-// suffices for all items: the block posts what the tile's last segment has there. Else it first adds that up, where the
-// next share goes on with it. Then it folds what blocks before have posted of its first segment.
+// Blocks look at evenly spaced offsets. If none of them lies far behind the one before, a block takes a group of whole
+// segments (whole_segments.cuh), and nobody waits. All blocks look at the same offsets, so they agree. Offsets that
+// they have not looked at may be anything: a block scans segments of any length.
 //
-// Nothing is written before it is known that no offset is less than the one before. The first blocks, the scouts, see
-// to that, or every block where it has a thread for each offset. If one is less, blocks scan whole segments, one after
-// the other.
+// Else, and of very few or many segments, they take shares. Where an item lies says which segment it belongs to, so
+// nobody lists segments. A block takes an equal share of all items, looks up the first segment that begins there, and
+// flags where segments begin. A share is one tile where that suffices for all items: the block posts what the tile's
+// last segment has there. Else it first adds that up, where the next share goes on with it. Then it folds what blocks
+// before have posted of its first segment.
+//
+// Nothing of shares is written before it is known that no offset is less than the one before. The first blocks, the
+// scouts, see to that, or every block where it has a thread for each offset. If one is less, blocks scan whole
+// segments, one after the other.
 //
 // Helpers wait for scouts, and for helpers of lower indices. These start first.
 #pragma once
@@ -19,7 +24,7 @@
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
-#include "rungs/production/segments/segment_shares.cuh"
+#include "rungs/production/segments/whole_segments.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -45,16 +50,23 @@ struct adjoining_list {
   long long first;    // index of the first item
   std::size_t items;  // of all
   Offset probe;       // the first offset that the thread looks at in a search
-  bool ascends;       // whether the next one is not less
+  Offset next_probe;  // and the next thread
+  bool ascends;       // whether the offset behind the thread's own is not less
 
   // All that is read here is on its way at once.
   static __device__ adjoining_list of(const Offset* offsets, std::size_t num_segments) {
-    const std::size_t at = parts::at_most(threadIdx.x * parts::ceil_div(num_segments, block_threads), num_segments);
+    const std::size_t step = parts::ceil_div(num_segments, block_threads);
+    const std::size_t at = parts::at_most(threadIdx.x * step, num_segments);
     const Offset probe = offsets[at], next = offsets[parts::at_most(at + 1, num_segments)];
+    const Offset next_probe = offsets[parts::at_most(at + step, num_segments)];
     const auto begin = static_cast<long long>(offsets[0]), end = static_cast<long long>(offsets[num_segments]);
-    return {offsets, num_segments,
-            begin,   end > begin ? static_cast<std::size_t>(end - begin) : 0,
-            probe,   static_cast<long long>(probe) <= static_cast<long long>(next)};
+    return {offsets,
+            num_segments,
+            begin,
+            end > begin ? static_cast<std::size_t>(end - begin) : 0,
+            probe,
+            next_probe,
+            static_cast<long long>(probe) <= static_cast<long long>(next)};
   }
   __device__ std::size_t place_of(Offset offset) const {
     return static_cast<std::size_t>(static_cast<long long>(offset) - first);
@@ -314,11 +326,40 @@ __device__ void scan_several_tiles(const Call& call, const adjoining_list<Call::
   } while (!ascend);
 }
 
-template <class Call, class Offset>
+// When blocks take whole segments instead of shares, a group of consecutive ones each.
+struct group_plan {
+  unsigned group;               // segments
+  unsigned long long one_tile;  // items up to which a share is one tile
+  // So many items between one offset that a block looks at and the next are few enough, and so many shares' items.
+  unsigned most_items_of_one_tile, most_items, most_shares;
+
+  // All threads of the block call it.
+  template <unsigned block_threads, class Offset>
+  __device__ bool suits(const adjoining_list<block_threads, Offset>& list, unsigned num_helpers) const {
+    const auto here = static_cast<long long>(list.probe), next = static_cast<long long>(list.next_probe);
+    const unsigned long long of_shares = most_shares * (list.items / num_helpers);
+    const unsigned long long always = list.items <= one_tile ? most_items_of_one_tile : most_items;
+    const unsigned long long most = of_shares > always ? of_shares : always;
+    return __syncthreads_and(here <= next && static_cast<unsigned long long>(next - here) <= most) != 0;
+  }
+};
+
+// Scans a group, whose places the first lanes of each warp have.
+template <class Segments, class Call>
+__device__ void scan_group(const Call& call, const typename Segments::place& of_lane, unsigned group) {
+  __shared__ typename share_tiles<Call>::memory shared;
+  const share_tiles<Call> tiles{call, shared};
+  const bool by_teams = are_by_teams<Call>(group);
+  if (by_teams) scan_by_teams<Segments>(tiles, of_lane);
+  if (!by_teams || __any_sync(parts::full_mask, of_lane.size > Call::shape::warp_items))
+    scan_by_warps_or_block<Segments>(tiles, of_lane, by_teams);
+}
+
+template <class Call, class Offset, bool may_group>
 __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks_of_few)
     adjoining_segments_kernel(const __grid_constant__ Call call, const Offset* offsets, std::size_t num_segments,
-                              unsigned num_scouts, adjoining_mailboxes<typename Call::accumulator> mailboxes,
-                              parts::tag tag) {
+                              unsigned num_scouts, const __grid_constant__ group_plan plan,
+                              adjoining_mailboxes<typename Call::accumulator> mailboxes, parts::tag tag) {
   constexpr int num_rows = Call::shape::num_rows, row_items = Call::shape::tile_items / num_rows;
   constexpr unsigned block_threads = Call::shape::block_threads;
   if (blockIdx.x < num_scouts) {
@@ -329,6 +370,13 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   }
   const unsigned helper = blockIdx.x - num_scouts, num_helpers = gridDim.x - num_scouts;
   const auto list = adjoining_list<block_threads, Offset>::of(offsets, num_segments);
+  if constexpr (may_group) {
+    using segments = placed_segments<const Offset*, const Offset*, as_the_items>;
+    const unsigned lane = threadIdx.x % parts::warp_threads, segment = helper * plan.group + lane;
+    typename segments::place of_lane{0, 0, 0};
+    if (lane < plan.group && segment < num_segments) of_lane = segments{offsets, offsets + 1, {}}(segment);
+    if (plan.suits(list, num_helpers)) return scan_group<segments>(call, of_lane, plan.group);
+  }
   bool ascend;
   if (num_rows > 1 && list.items <= std::size_t{num_helpers} * row_items) {
     ascend = scan_one_tile(call.template with_rows<1>(), list, helper, num_scouts, mailboxes, tag);
@@ -342,18 +390,31 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   scan_several_tiles(call, list, ascend, helper, num_helpers, mailboxes, tag);
 }
 
+// So few segments go by shares in any case. So do more than a group for each helper.
+inline constexpr std::size_t most_by_shares = 32;
+
 // Helpers take shares; a scout looks at so many offsets at least.
 template <class Call>
 struct adjoining_plan {
   static constexpr std::size_t least_of_scout = 2048, most_scouts = 1024;
+  static constexpr bool can_group = Call::least_blocks_of_few > 2;  // or a block would scan too many tiles
 
   std::size_t num_helpers, num_scouts;
+  group_plan groups{};
 
   adjoining_plan(std::size_t num_segments, const parts::device_limits& limits)
       : num_helpers(std::size_t{Call::least_blocks_of_few} * limits.multiprocessors),
         num_scouts(num_segments <= Call::shape::block_threads
                        ? 0
-                       : parts::at_most(parts::ceil_div(num_segments, least_of_scout), most_scouts)) {}
+                       : parts::at_most(parts::ceil_div(num_segments, least_of_scout), most_scouts)) {
+    using shape = typename Call::shape;
+    constexpr unsigned tile_items = shape::tile_items, one_tile_rows = shape::num_rows > 2 ? 2 : shape::num_rows - 1;
+    groups = {static_cast<unsigned>(parts::ceil_div(num_segments, num_helpers)),
+              num_helpers * one_tile_rows * (tile_items / shape::num_rows), 2 * tile_items, 4 * tile_items, 6};
+  }
+  bool may_group(std::size_t num_segments) const {
+    return can_group && num_segments > most_by_shares && num_segments <= num_helpers * Call::shape::num_warps;
+  }
   std::size_t bytes() const { return adjoining_mailboxes<typename Call::accumulator>::bytes(num_helpers, num_scouts); }
 };
 
@@ -364,9 +425,12 @@ cudaError_t scan_adjoining_segments(char* region, const adjoining_plan<Call>& pl
   parts::opened_storage storage;
   const cudaError_t error = storage.open(region, plan.bytes(), stream);
   if (error != cudaSuccess) return error;
+  constexpr bool can_group = adjoining_plan<Call>::can_group;
   return parts::launch_overlapped(
-      adjoining_segments_kernel<Call, Offset>, plan.num_scouts + plan.num_helpers, Call::shape::block_threads, 0,
-      storage.clears, stream, call, offsets, num_segments, static_cast<unsigned>(plan.num_scouts),
+      plan.may_group(num_segments) ? adjoining_segments_kernel<Call, Offset, can_group>
+                                   : adjoining_segments_kernel<Call, Offset, false>,
+      plan.num_scouts + plan.num_helpers, Call::shape::block_threads, 0, storage.clears, stream, call, offsets,
+      num_segments, static_cast<unsigned>(plan.num_scouts), plan.groups,
       adjoining_mailboxes<typename Call::accumulator>::at(region, plan.num_helpers), storage.of_call);
 }
 

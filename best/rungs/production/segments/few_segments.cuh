@@ -16,11 +16,11 @@
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
-#include "rungs/production/segments/segment_shares.cuh"
+#include "rungs/production/segments/whole_segments.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
-inline constexpr std::size_t few_segments = 4096;
+inline constexpr std::size_t few_segments = 8192;
 
 // Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
 inline constexpr std::size_t most_direct_tiles = 4, most_direct_rounds = 16;
@@ -68,190 +68,6 @@ struct few_mailboxes {
   }
 };
 
-// The lane's items of the part of a segment that begins at `first`; in place of items behind its `left` items others of
-// the part. All reads are on their way at once.
-template <class Shape, class Held, class InputIteratorT>
-__device__ lane_rows<Shape, Held> read_part(InputIteratorT d_in, int first, int left, int warp, bool by_vectors) {
-  constexpr int count = Shape::neighbours;
-  if constexpr (reads_vectors<InputIteratorT, Held, count>) {
-    if (by_vectors && left % count == 0) {
-      lane_rows<Shape, Held> items;
-#pragma unroll
-      for (int row = 0; row < Shape::num_rows; ++row) {
-        const int position = Shape::position(warp, row), at = position < left ? position : left - count;
-        items.rows[row] = neighbours_of<Held, count>(
-            *reinterpret_cast<const access<sizeof(Held) * count>*>(d_in + static_cast<std::ptrdiff_t>(first + at)));
-      }
-      return items;
-    }
-  }
-  lane_rows<Shape, Held> items;
-#pragma unroll
-  for (int row = 0; row < Shape::num_rows; ++row) {
-    Held read[count];
-#pragma unroll
-    for (int k = 0; k < count; ++k) {
-      const int at = Shape::position(warp, row) + k;
-      read[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first + (at < left ? at : left - 1))]);
-    }
-    items.rows[row] = neighbours_of<Held, count>(read);
-  }
-  return items;
-}
-
-// Items of a warp that belong to one segment.
-template <class Shape, class T>
-struct warp_part {
-  T values[Shape::num_rows][Shape::neighbours];  // scanned from the lane's first one of the row on
-  T before[Shape::num_rows];                     // of the warp's items before that one, if there are some
-  T of_warp;
-
-  template <class Op>
-  __device__ void scan(Op op) {
-    const int lane = threadIdx.x % parts::warp_threads;
-    T through[Shape::num_rows];
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row) {
-#pragma unroll
-      for (int k = 1; k < Shape::neighbours; ++k) values[row][k] = op(values[row][k - 1], values[row][k]);
-      through[row] = values[row][Shape::neighbours - 1];
-    }
-#pragma unroll
-    for (int offset = 1; offset < parts::warp_threads; offset *= 2) {
-      T left[Shape::num_rows];
-#pragma unroll
-      for (int row = 0; row < Shape::num_rows; ++row) left[row] = parts::shuffle_up(through[row], offset);
-#pragma unroll
-      for (int row = 0; row < Shape::num_rows; ++row)
-        if (lane >= offset) through[row] = op(left[row], through[row]);
-    }
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row) {
-      before[row] = parts::shuffle_up(through[row], 1);
-      const T of_row = parts::shuffle_from(through[row], parts::warp_threads - 1);
-      if (row > 0) before[row] = lane == 0 ? of_warp : static_cast<T>(op(of_warp, before[row]));
-      of_warp = row > 0 ? static_cast<T>(op(of_warp, of_row)) : of_row;
-    }
-  }
-};
-
-// Reads the warp's items of a part, which begins at `first` and has `left` items.
-template <class Held, class Shape, class T, class InputIteratorT>
-__device__ void read_items_of_part(warp_part<Shape, T>& part, InputIteratorT d_in, int first, int left, int warp,
-                                   bool by_vectors) {
-  const auto items = read_part<Shape, Held>(d_in, first, left, warp, by_vectors);
-#pragma unroll
-  for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-    for (int k = 0; k < Shape::neighbours; ++k) part.values[row][k] = accumulated<T>(items(row, k));
-}
-
-// Writes the warp's outputs of a part. `before` is what precedes its items in the segment, where that continues here.
-template <class Shape, class Call, class T, class OutputIteratorT>
-__device__ void write_scans_of_part(const warp_part<Shape, T>& part, const Call& call, const T& before,
-                                    bool continues_here, OutputIteratorT d_out, int first, int left, int warp,
-                                    bool by_vectors) {
-  constexpr int neighbours = Shape::neighbours;
-#pragma unroll
-  for (int row = 0; row < Shape::num_rows; ++row) {
-    T ahead = part.before[row];
-    const bool continues_row = row > 0 || threadIdx.x % parts::warp_threads > 0;
-    const bool continues = continues_here || continues_row;
-    if (continues_here) ahead = continues_row ? static_cast<T>(call.op(before, ahead)) : before;
-    T values[neighbours];
-#pragma unroll
-    for (int k = 0; k < neighbours; ++k)
-      values[k] = continues ? static_cast<T>(call.op(ahead, part.values[row][k])) : part.values[row][k];
-    if constexpr (Call::result == of_segments::exclusive_scans) {
-#pragma unroll
-      for (int k = neighbours - 1; k > 0; --k) values[k] = call.op(call.init, values[k - 1]);
-      values[0] = continues ? static_cast<T>(call.op(call.init, ahead)) : call.init;
-    } else if constexpr (Call::result == of_segments::inclusive_scans_from_init) {
-#pragma unroll
-      for (int k = 0; k < neighbours; ++k) values[k] = call.op(call.init, values[k]);
-    }
-    write_neighbours<Shape, true>(values, d_out, first, Shape::position(warp, row), left, by_vectors);
-  }
-}
-
-// Scans one segment, part by part: by a warp, or by the block, all threads of which call it, with Shape the call's.
-template <class Shape, class Call, class Place>
-__device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place) {
-  using T = typename Call::accumulator;
-  constexpr int neighbours = Shape::neighbours, step = Shape::tile_items;
-  constexpr bool by_block = Shape::num_warps > 1;
-  const Call& call = tiles.call;
-  const int warp = by_block ? tiles.warp : 0;
-  const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(place.in);
-  const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(place.out);
-  const bool reads_by_vectors = is_aligned_here<neighbours>(d_in), by_vectors = is_aligned_here<neighbours>(d_out);
-  const int size = static_cast<int>(place.size);
-  T before;  // of the segment's items before the warp's, if there are some
-  int turn = 0;
-  for (int at = 0; at < size; at += step, turn ^= 1) {
-    const int left = size - at < step ? size - at : step;
-    warp_part<Shape, T> part;
-    read_items_of_part<typename Call::value>(part, d_in, at, left, warp, reads_by_vectors);
-    if constexpr (by_block) __syncthreads();  // all have read what the scan before has left in shared memory
-    part.scan(call.op);
-    if constexpr (by_block) {
-      auto& shared = tiles.shared;
-      if (tiles.lane == 0) shared.of_warp[warp] = part.of_warp;
-      __syncthreads();
-      if (at > 0) before = shared.carry[turn];
-#pragma unroll 1
-      for (int i = 0; i < warp; ++i)
-        before = at == 0 && i == 0 ? shared.of_warp[0] : static_cast<T>(call.op(before, shared.of_warp[i]));
-      if (warp == Shape::num_warps - 1 && tiles.lane == 0) shared.carry[turn ^ 1] = call.op(before, part.of_warp);
-    }
-    write_scans_of_part(part, call, before, at > 0 || warp > 0, d_out, at, left, warp, by_vectors);
-    if constexpr (!by_block) before = at > 0 ? static_cast<T>(call.op(before, part.of_warp)) : part.of_warp;
-  }
-}
-
-// Scans one segment of at most warp_items by a team: a row of the call's shape for each of its warps, so operators come
-// in the order in which one warp has them. All threads of the block call it, each with its team's segment.
-template <class Call, class Place>
-__device__ void scan_segment_by_team(const share_tiles<Call>& tiles, const Place& place) {
-  using T = typename Call::accumulator;
-  constexpr int team_warps = Call::shape::num_rows, neighbours = Call::shape::neighbours;
-  using shape = rows_of_warps<neighbours, 1, team_warps>;
-  const Call& call = tiles.call;
-  T* const of_warps = tiles.shared.of_warp;
-  const int warp = tiles.warp % team_warps, first_warp = tiles.warp - warp, size = static_cast<int>(place.size);
-  const bool takes = warp * shape::row_items < size;
-  warp_part<shape, T> part;
-  if (takes) {
-    const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(place.in);
-    read_items_of_part<typename Call::value>(part, d_in, 0, size, warp, is_aligned_here<neighbours>(d_in));
-    part.scan(call.op);
-    if (tiles.lane == 0) of_warps[tiles.warp] = part.of_warp;
-  }
-  __syncthreads();
-  if (!takes) return;
-  T before;
-#pragma unroll
-  for (int i = 0; i < team_warps - 1; ++i) {
-    if (i >= warp) break;
-    before = i == 0 ? of_warps[first_warp] : static_cast<T>(call.op(before, of_warps[first_warp + i]));
-  }
-  const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(place.out);
-  write_scans_of_part(part, call, before, warp > 0, d_out, 0, size, warp, is_aligned_here<neighbours>(d_out));
-}
-
-// By a warp: with as few rows as suffice.
-template <class Call, class Place>
-__device__ void scan_segment_by_warp(const share_tiles<Call>& tiles, const Place& place) {
-  constexpr int neighbours = Call::shape::neighbours, num_rows = Call::shape::num_rows;
-  if constexpr (num_rows > 1) {
-    if (place.size <= Call::shape::row_items) return scan_segment<rows_of_warps<neighbours, 1, 1>>(tiles, place);
-  }
-  if constexpr (num_rows > 2) {
-    if (place.size <= 2 * Call::shape::row_items) return scan_segment<rows_of_warps<neighbours, 2, 1>>(tiles, place);
-  }
-  scan_segment<rows_of_warps<neighbours, num_rows, 1>>(tiles, place);
-}
-
 // Scans those segments of a group that are not left to helpers. Every warp knows all of the group's offsets. Where
 // there is one scout or none, `lists` says whether the thread has seen a segment, of all of them, that is left to
 // helpers. Returns false if it knows that nobody has.
@@ -259,7 +75,6 @@ template <class Call, class Segments>
 __device__ bool scan_group(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
                            const few_plan& plan, unsigned group, unsigned& lists) {
   using shape = typename Call::shape;
-  constexpr unsigned team_warps = shape::num_rows, num_teams = shape::num_warps / team_warps;
   constexpr unsigned at_once = record_tile::tile_items / shape::block_threads;
   const unsigned lane = tiles.lane, segment = group * plan.group + lane;
   typename Segments::place of_lane{0, 0, 0};
@@ -274,33 +89,13 @@ __device__ bool scan_group(const share_tiles<Call>& tiles, const Segments& segme
 #pragma unroll
   for (unsigned k = 0; k < at_once; ++k) lists |= sizes[k] > plan.most_direct;
   if (of_lane.size > plan.most_direct) of_lane.size = 0;
-  const auto place_in = [&](int from) {
-    typename Segments::place place{parts::shuffle_from(of_lane.in, from), 0, parts::shuffle_from(of_lane.size, from)};
-    place.out = place.in;
-    if constexpr (Segments::outputs_apart) place.out = parts::shuffle_from(of_lane.out, from);
-    return place;
-  };
-
   // Short ones by teams, where there are as many.
-  const bool by_teams = team_warps > 1 && plan.group <= num_teams;
+  const bool by_teams = are_by_teams<Call>(plan.group);
   if (by_teams) {
-    auto of_team = place_in(tiles.warp / team_warps);
-    if (of_team.size > shape::warp_items) of_team.size = 0;
-    scan_segment_by_team(tiles, of_team);
+    scan_by_teams<Segments>(tiles, of_lane);
     if (plan.num_scouts <= 1 && __syncthreads_or(lists | (of_lane.size > shape::warp_items)) == 0) return false;
   }
-
-  // Warps scan what takes them no more rounds, side by side, than it takes the block, one segment after the other.
-  unsigned rounds = 1;
-  if (__any_sync(parts::full_mask, of_lane.size > shape::warp_items)) {
-    const auto size = static_cast<unsigned>(of_lane.size);
-    rounds = parts::warp_aggregate(size > shape::warp_items ? (size - 1) / shape::tile_items + 1 : 0, plus{});
-  }
-  const unsigned most_of_warp = rounds * shape::warp_items;
-  const auto own = place_in(tiles.warp);
-  if (own.size <= most_of_warp && (!by_teams || own.size > shape::warp_items)) scan_segment_by_warp(tiles, own);
-  for (unsigned left = __ballot_sync(parts::full_mask, of_lane.size > most_of_warp); left != 0; left &= left - 1)
-    scan_segment<shape>(tiles, place_in(__ffs(left) - 1));
+  scan_by_warps_or_block<Segments>(tiles, of_lane, by_teams);
   return true;
 }
 

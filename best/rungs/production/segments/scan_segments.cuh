@@ -1,7 +1,7 @@
 // Segments between offsets, scanned whatever their lengths.
 //
-// Segments that adjoin each other are one launch (adjoining_segments.cuh), and few segments, too (few_segments.cuh).
-// Many others are three.
+// Segments that adjoin each other are one launch (adjoining_segments.cuh), and few others, too (few_segments.cuh). Many
+// others are three.
 //
 // The first one lists the segments that are not empty (segment_records.cuh). What follows works on their concatenation,
 // cut into shares of as many tiles for every block: so neither a long segment nor a million short ones leave blocks
@@ -28,8 +28,12 @@ constexpr std::size_t segmented_scan_height(std::size_t num_items, std::size_t m
   return 2 * parts::ceil_div(num_items, 256 * multiprocessors) + parts::ceil_div(multiprocessors, 32) + 80;
 }
 
-// Of segments that adjoin each other, fewer and more are scanned as those (adjoining_segments.cuh).
-inline constexpr std::size_t fewest_adjoining_segments = 16, few_adjoining_segments = 1024;
+// Whether few_segments.cuh scans the segments: where they adjoin, only if blocks cannot take groups of those.
+template <class Call>
+bool are_few(std::size_t num_segments, bool adjoin) {
+  if (!adjoin) return num_segments > 0 && num_segments <= few_segments;
+  return !adjoining_plan<Call>::can_group && num_segments >= 16 && num_segments <= 1024;
+}
 
 // Shares of a call of many segments; more than are resident at once, so that what else runs on the device does not
 // delay it by much.
@@ -84,8 +88,7 @@ cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes,
   if (error != cudaSuccess) return error;
   bool adjoin = false;
   if constexpr (adjoining_offsets<Segments>::may_be) adjoin = adjoining_offsets<Segments>::are(segments);
-  if (num_segments >= (adjoin ? fewest_adjoining_segments : 1) &&
-      num_segments <= (adjoin ? few_adjoining_segments : few_segments))
+  if (are_few<Call>(num_segments, adjoin))
     return scan_few_segments(d_temp_storage, temp_storage_bytes, call, segments, num_segments, limits, stream);
   const std::size_t num_shares = shares_per_multiprocessor * limits.multiprocessors;
   const std::size_t num_tiles = parts::ceil_div(num_segments, record_tile::tile_items);
