@@ -176,7 +176,7 @@ TYPED_TEST(SegmentsOf, ManyOfOneSizeHaveTheBitsOfFew) {
 TYPED_TEST(SegmentsOf, ManyThatBeginAnywhereHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
   constexpr std::size_t most_few = production::few_short_parts, n = most_few + 7, piece = 16 / sizeof(TypeParam);
-  constexpr std::size_t most_pieces = production::tile_shape::most_bytes / 16;
+  constexpr std::size_t most_pieces = production::short_tile_shape::most_bytes / 16;
   std::mt19937 engine(24);
   std::vector<TypeParam> items(n * most_pieces / 2 * piece + 1);
   for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 180));

@@ -472,7 +472,7 @@ __global__ void __launch_bounds__(shape::threads)
 
 // Few segments of small items that do not begin at multiples of 16 bytes: a block copies several to shared memory,
 // where `lanes` of a warp reduce each. All is on its way at once, edges too.
-struct tile_shape {
+struct short_tile_shape {
   static constexpr int threads = 128;
   static constexpr unsigned tile_bytes = 16 * 1024, least_bytes = 257, most_bytes = 4 * 1024, most_blocks = 512;
   static constexpr std::size_t most_total_bytes = 4'000'000;    // of 8 MB and more, cells took up to 15 % longer
@@ -480,25 +480,25 @@ struct tile_shape {
 };
 
 template <class T, class Reduction>
-__global__ void __launch_bounds__(tile_shape::threads)
+__global__ void __launch_bounds__(short_tile_shape::threads)
     reduce_tile_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_segments, unsigned block_segments,
                        unsigned lanes) {
   using from = pieces_of_reduction<Reduction>;
   using item = typename from::item;
   constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
-  __shared__ uint4 vectors[tile_shape::num_vectors];
+  __shared__ uint4 vectors[short_tile_shape::num_vectors];
   const held_vectors<false> held{vectors};
   const std::size_t first = blockIdx.x * std::size_t{block_segments};
   const auto num_here = static_cast<unsigned>(parts::at_most(num_segments - first, block_segments));
   const auto size = static_cast<unsigned>(parts_of.segment_items), segment_bytes = size * unsigned{sizeof(item)};
-  const unsigned before = copy_to_shared_memory<tile_shape::threads>(
+  const unsigned before = copy_to_shared_memory<short_tile_shape::threads>(
       held, from::address(reduction.items.of(parts_of, 0)), num_segments * segment_bytes, first * segment_bytes,
       num_here * segment_bytes);
 
   const auto& op = reduction.op;
   const unsigned whole = size / piece_items, num_behind = size % piece_items;
   const unsigned num_pieces = whole + (num_behind != 0);
-  const unsigned lane = threadIdx.x % lanes, groups = tile_shape::threads / lanes;
+  const unsigned lane = threadIdx.x % lanes, groups = short_tile_shape::threads / lanes;
   for (unsigned pass = 0; pass < num_here; pass += groups) {
     const unsigned s = pass + threadIdx.x / lanes;
     T value;
@@ -551,11 +551,11 @@ cudaError_t reduce_tiles(const Reduction& reduction, const segment_parts& parts_
   const std::size_t segment_bytes = parts_of.segment_items * sizeof(item);
   const unsigned lanes = segment_bytes <= 1024 ? 8 : segment_bytes <= 2048 ? 16 : 32;
   const std::size_t of_warp = parts::warp_threads / lanes;
-  const std::size_t of_block = parts::ceil_div(num_segments, tile_shape::most_blocks);
+  const std::size_t of_block = parts::ceil_div(num_segments, short_tile_shape::most_blocks);
   const std::size_t block_segments =
-      parts::at_most(tile_shape::tile_bytes / segment_bytes, of_block > of_warp ? of_block : of_warp);
+      parts::at_most(short_tile_shape::tile_bytes / segment_bytes, of_block > of_warp ? of_block : of_warp);
   return launch_next<Reduction>(reduce_tile_kernel<T, Reduction>, parts::ceil_div(num_segments, block_segments),
-                                tile_shape::threads, stream, reduction, parts_of, num_segments,
+                                short_tile_shape::threads, stream, reduction, parts_of, num_segments,
                                 static_cast<unsigned>(block_segments), lanes);
 }
 
@@ -608,8 +608,8 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
         return reduce_short<short_shape<16>, T>(reduction, parts_of, num_parts, stream);
       }
       if constexpr (sizeof(item) < 4)
-        if (!aligned && bytes >= tile_shape::least_bytes && bytes <= tile_shape::most_bytes &&
-            num_parts * bytes <= tile_shape::most_total_bytes)
+        if (!aligned && bytes >= short_tile_shape::least_bytes && bytes <= short_tile_shape::most_bytes &&
+            num_parts * bytes <= short_tile_shape::most_total_bytes)
           return reduce_tiles<T>(reduction, parts_of, num_parts, stream);
     }
     // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
