@@ -346,7 +346,7 @@ struct group_plan {
 
 // Scans a group, whose places the first lanes of each warp have.
 template <class Segments, class Call>
-__device__ void scan_group(const Call& call, const typename Segments::place& of_lane, unsigned group) {
+__device__ void scan_whole_group(const Call& call, const typename Segments::place& of_lane, unsigned group) {
   __shared__ typename share_tiles<Call>::memory shared;
   const share_tiles<Call> tiles{call, shared};
   const bool by_teams = are_by_teams<Call>(group);
@@ -375,7 +375,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     const unsigned lane = threadIdx.x % parts::warp_threads, segment = helper * plan.group + lane;
     typename segments::place of_lane{0, 0, 0};
     if (lane < plan.group && segment < num_segments) of_lane = segments{offsets, offsets + 1, {}}(segment);
-    if (plan.suits(list, num_helpers)) return scan_group<segments>(call, of_lane, plan.group);
+    if (plan.suits(list, num_helpers)) return scan_whole_group<segments>(call, of_lane, plan.group);
   }
   bool ascend;
   if (num_rows > 1 && list.items <= std::size_t{num_helpers} * row_items) {
