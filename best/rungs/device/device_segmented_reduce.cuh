@@ -21,6 +21,8 @@
 //               are none.
 // Of no items the result is init.
 //
+// Blocks wait only for blocks of lower indices, which start first, as CUB's scans assume, too.
+//
 // A segment has the same bits whatever the number of segments, its place among them, its address or its alignment. They
 // may differ between the two kinds of segments.
 //
