@@ -453,9 +453,9 @@ contender device_place::roof(const catalog::record& record, std::size_t footprin
   return one;
 }
 
-void device_place::warm_up() const {
+void device_place::warm_up(double seconds) const {
   using clock = std::chrono::steady_clock;
-  for (const auto end = clock::now() + std::chrono::milliseconds(500); clock::now() < end;) {
+  for (const auto end = clock::now() + std::chrono::duration<double>(seconds); clock::now() < end;) {
     for (int i = 0; i < 100; ++i) bench_.prepare(mode::cold, nullptr);
     bench_.synchronize();
   }

@@ -141,7 +141,7 @@ class device_place : public place {
 
   // A roof at a footprint: it reads, writes, or does both.
   contender roof(const catalog::record& record, std::size_t footprint_bytes) const;
-  void warm_up() const;  // until the clocks have risen
+  void warm_up(double seconds = 0.5) const;  // until the clocks have risen
   cudaStream_t stream() const { return bench_.stream(); }
   void* scratch() const { return repeats_.get(); }  // a workspace for roofs, which use none
   static constexpr std::size_t scratch_bytes = 256;

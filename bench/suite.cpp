@@ -66,7 +66,7 @@ suite::suite(const run_plan& plan, std::span<const catalog::record> records, con
   if (device && on_device) {
     l2_bytes_ = device->l2_bytes;
     device_ = std::make_unique<device_place>(*device, plan.problems);
-    device_->warm_up();
+    device_->warm_up(rules_.warm_up_seconds);
   }
 }
 

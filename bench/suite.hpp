@@ -37,6 +37,7 @@ struct suite_rules {
   sample_limits limits = {};
   energy_counter joules = {};   // with one, each row has the energy of a call, where calls back to back are its mode
   double energy_seconds = 0.5;  // of calls
+  double warm_up_seconds = 0.5;
 };
 
 class suite {

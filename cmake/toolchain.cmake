@@ -63,3 +63,11 @@ function(rungs_optimised_in_quick_build)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
   endif()
 endfunction()
+# In a quick build C++ sources of a target are read as one: reading the headers of GoogleTest and nlohmann-json takes longer than reading
+# them. A target may have several groups.
+function(rungs_read_as_one target group)
+  if(RUNGS_QUICK_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_property(SOURCE ${ARGN} PROPERTY UNITY_GROUP ${group})
+  endif()
+endfunction()

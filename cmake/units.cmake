@@ -2,8 +2,9 @@
 include_guard(GLOBAL)
 
 # Enrols RUNGS_STRUCT as RUNGS_RUNG with RUNGS_OPERATORS and these types, in a translation unit of its own. In a quick build what
-# stands on the same library shares one, since reading CUB's headers takes longer than anything else there; and so do neighbours on a
-# ladder that compile fast, since starting the compiler takes longer than their kernels.
+# stands on the same library shares one, since reading CUB's headers takes longer than anything else there. So do neighbours on a
+# ladder that compile fast, since starting the compiler takes longer than their kernels; and so do the units of a ladder of which no
+# machine code is read (RUNGS_UNREAD).
 function(_rungs_unit RUNGS_UNIT)
   list(TRANSFORM ARGN REPLACE ":" ", " OUTPUT_VARIABLE RUNGS_ELEMENTS)
   list(TRANSFORM RUNGS_ELEMENTS REPLACE "(.+)" "element<\\1>")
@@ -18,8 +19,14 @@ function(_rungs_unit RUNGS_UNIT)
   set_property(GLOBAL APPEND PROPERTY RUNGS_UNITS ${RUNGS_UNIT})
   set(unit ${PROJECT_SOURCE_DIR}/bench/enrol/unit.cu.in)
   set(shared "")
-  if(RUNGS_QUICK_BUILD AND RUNGS_STRUCT MATCHES "^(cub|thrust|cg|host)_" AND RUNGS_FAMILY STREQUAL "library_baselines")
-    set(shared ${CMAKE_MATCH_1})
+  if(RUNGS_QUICK_BUILD AND RUNGS_FAMILY STREQUAL "library_baselines")
+    set(shared others)
+    if(RUNGS_STRUCT MATCHES "^(cub|thrust|cg|host)_")
+      set(shared ${CMAKE_MATCH_1})
+    endif()
+  elseif(RUNGS_UNREAD)
+    set(shared ${RUNGS_LADDER}_unread)
+    set_property(GLOBAL APPEND PROPERTY RUNGS_UNREAD_SOURCES ${RUNGS_FAMILY}_${shared})
   elseif(RUNGS_QUICK_BUILD AND RUNGS_NUMBER GREATER -1 AND num_types LESS 5 AND NOT arg_BEHIND_FRONT_DOOR)
     math(EXPR shared "${RUNGS_NUMBER} / 4")
     set(shared ${RUNGS_LADDER}_neighbours_${shared})

@@ -186,9 +186,10 @@ class Site:
                 shown = here == document.address
                 inner = [Link(Markup(title), f"#{anchor}") for anchor, title in document.sections[0].inner] if shown else []
                 return Link(Markup(document.title), relative(here, document.address), shown, tuple(inner))
-            own = [Link(Markup(section.title), relative(here, document.of(section)), document.of(section) == here) for section in document.sections[1:]]
             shown = here == document.address or here.startswith(f"{document.stem}/") and here in {document.of(section) for section in document.sections}
-            return Link(Markup(document.brief if document.name != "index" else "Questions and answers"), relative(here, document.address), here == document.address, tuple(own if shown else ()))
+            sections = document.sections[1:] if shown else []
+            own = tuple(Link(Markup(section.title), relative(here, document.of(section)), document.of(section) == here) for section in sections)
+            return Link(Markup(document.brief if document.name != "index" else "Questions and answers"), relative(here, document.address), here == document.address, own)
 
         groups = []
         for each in [machine] if machine else [each for each, _ in self.machines]:

@@ -69,24 +69,29 @@ def opened(page: Path, folder: Path, script: str, *options: str, hash: str = "")
     return (json.loads(html.unescape(found[1])) if found else {}), console
 
 
-# Every page in frames of the three widths, one after the other, so that one browser looks at all of them.
+# Every page in a frame of the three widths, one after the other, so that one browser looks at all of them. What a script does while a
+# page is loaded may depend on the width: such a page is loaded for each, any other once.
 FRAMES = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>frames</title><link rel="icon" href="data:,"></head><body><script>
 const pages = PAGES, widths = WIDTHS, seen = {};
-const opened = (page, width) => new Promise((done) => {
+const opened = (page, left) => new Promise((done) => {
   const frame = document.createElement("iframe");
-  frame.style.cssText = `width:${width}px;height:900px;border:0`;
+  frame.style.cssText = `width:${left[0]}px;height:900px;border:0`;
   frame.onload = () => {
     const view = frame.contentWindow, root = frame.contentDocument.documentElement;
-    const code = [...root.querySelectorAll("main pre")].filter((each) => each.scrollWidth > each.clientWidth);
-    seen[page][width] = [view.innerWidth, root.scrollWidth, root.querySelectorAll("h1").length, view.getComputedStyle(frame.contentDocument.body).backgroundColor, code.length];
+    const now = frame.contentDocument.scripts.length ? left.slice(0, 1) : left;
+    for (const width of now) {
+      frame.style.width = `${width}px`;
+      const code = [...root.querySelectorAll("main pre")].filter((each) => each.scrollWidth > each.clientWidth);
+      seen[page][width] = [view.innerWidth, root.scrollWidth, root.querySelectorAll("h1").length, view.getComputedStyle(frame.contentDocument.body).backgroundColor, code.length];
+    }
     frame.remove();
-    done();
+    done(left.slice(now.length));
   };
   frame.src = page;
   document.body.append(frame);
 });
 (async () => {
-  for (const page of pages) { seen[page] = {}; await Promise.all(widths.map((width) => opened(page, width))); }
+  for (const page of pages) { seen[page] = {}; for (let left = widths; left.length;) left = await opened(page, left); }
   const out = document.createElement("pre"); out.id = "outcome"; out.textContent = JSON.stringify(seen); document.body.append(out);
   await fetch("/done");
 })();
