@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "rungs/version.cuh"
 
@@ -16,7 +17,7 @@ namespace rungs::RUNGS_ABI::production {
 
 using candidate = unsigned long long;
 
-// From the bits of a key, `Storage` being std::uint16_t or std::uint32_t, to its order. A float's magnitude is negated
+// From the bits of a key, `Storage` being an unsigned integer of its size, to its order. A float's magnitude is negated
 // where the sign is set, so -0 equals 0. All NaN are one greatest value. Least first complements everything.
 template <class Storage_, bool is_float_>
 struct key_order {
@@ -60,10 +61,15 @@ __device__ float number_of_key(const Order& order, typename Order::Storage raw) 
   if constexpr (Order::is_float) {
     return __uint_as_float(static_cast<unsigned>(raw) << (32 - Order::bits) ^ (order.flip & 0x80000000));
   } else {
-    const auto word = raw ^ order.flip ^ 0x80000000;
+    const auto word = static_cast<unsigned>(raw) << (32 - Order::bits) ^ order.flip ^ 0x80000000;
     const auto key = word >> 1 | (word & 0x80000000);  // so that none is NaN
     return __uint_as_float(word >> 31 ? key ^ 0x7fffffff : key);
   }
+}
+
+// How many keys a thread reads at once: those of 16 bytes, and of bytes eight.
+__host__ __device__ constexpr unsigned keys_at_once(int key_bits) {
+  return key_bits == 8 ? 8 : 128 / static_cast<unsigned>(key_bits);
 }
 
 // What a row's candidates are made of.
@@ -98,12 +104,30 @@ struct keys_of_rows {
   __device__ const Storage* row(std::size_t index) const { return data + index * stride; }
 };
 
+// Keys for an output iterator of the caller's, from their bits.
+template <class Key, class Storage, class OutputIteratorT>
+struct keys_of_bits {
+  struct reference {
+    OutputIteratorT to;
+    std::ptrdiff_t index;
+    __device__ void operator=(Storage raw) {
+      Key key;
+      memcpy(&key, &raw, sizeof(key));
+      to[index] = key;
+    }
+  };
+
+  OutputIteratorT to;
+
+  __device__ reference operator[](std::size_t index) const { return {to, static_cast<std::ptrdiff_t>(index)}; }
+};
+
 // Where the result goes: the key as it was read, and what `values` make of its column.
-template <class Storage, class Values>
+template <class Storage, class Values, class KeysOut = Storage*>
 struct top_k_output {
   const Storage* keys_in;
   std::size_t stride_in;
-  Storage* keys_out;
+  KeysOut keys_out;
   std::size_t stride_out;
   Values values;
 

@@ -32,8 +32,10 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
   const bool is_empty = num_rows == 0 || k == 0;
   if (is_empty || (num_columns <= warp_rows::most_columns && k <= warp_rows::most_k)) {
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error) || is_empty) return error;
-    if (group_rows::fit(num_rows, num_columns, k))
-      return launch_group_rows(keys, output, num_rows, num_columns, k, stream);
+    if constexpr (Order::bits > 8) {
+      if (group_rows::fit(num_rows, num_columns, k))
+        return launch_group_rows(keys, output, num_rows, num_columns, k, stream);
+    }
     return launch_warp_rows(keys, output, num_rows, num_columns, k, stream);
   }
   if (num_columns <= ranked_rows::most_columns) {
