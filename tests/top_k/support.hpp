@@ -36,20 +36,23 @@ T key_of_bits(std::uint32_t bits) {
 }
 template <class T>
 T key_of_value(double value) {
-  if constexpr (std::is_same_v<T, unsigned>)
-    return static_cast<unsigned>(static_cast<long long>(value) + (1ll << 31));
-  else if constexpr (std::is_same_v<T, int>)
-    return static_cast<int>(value);
-  else
+  if constexpr (std::is_integral_v<T>) {
+    constexpr long long half = 1ll << (8 * sizeof(T) - 1);
+    const long long within = std::min(std::max(static_cast<long long>(value), -half), half - 1);
+    return static_cast<T>(std::is_signed_v<T> ? within : within + half);
+  } else {
     return T(static_cast<float>(value));
+  }
 }
 
-// Few of them are equal where there are more than 2^16 floats of two bytes, or it is said.
+// Few of them are equal, unless there are more than a key has values, or it is said.
 template <class T>
 std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
   std::mt19937 engine(seed);
-  std::normal_distribution<double> normal(0, std::is_integral_v<T> ? 1e6 : 4);
   constexpr bool is_float = !std::is_integral_v<T>;
+  constexpr double spread = is_float ? 4 : sizeof(T) == 4 ? 1e6 : sizeof(T) == 2 ? 1e4 : 40;
+  constexpr double unit = is_float ? 1 : sizeof(T) == 4 ? 1 << 20 : sizeof(T) == 2 ? 1 << 11 : 1 << 3;
+  std::normal_distribution<double> normal(0, spread);
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::vector<T> keys(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -87,12 +90,12 @@ std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
         break;
       }
       case keys_are::clumpy:  // in few powers of two, a quarter of them beside each other
-        keys[i] = key_of_value<T>((engine() % 4 == 0 ? 7 + engine() % 4096 / 65536.0 : engine() % 8'192 / 1024.0) *
-                                  (is_float ? 1 : 1 << 20));
+        keys[i] =
+            key_of_value<T>((engine() % 4 == 0 ? 7 + engine() % 4096 / 65536.0 : engine() % 8'192 / 1024.0) * unit);
         break;
       case keys_are::parted: {  // the first third are equal but for few, the others random
-        const double value = normal(engine) * (is_float ? 1 : 4e-6);
-        keys[i] = key_of_value<T>((i >= n / 3 ? value : i % 997 == 5 ? 13 : 12) * (is_float ? 1 : 1 << 20));
+        const double value = normal(engine) * (4 / spread);
+        keys[i] = key_of_value<T>((i >= n / 3 ? value : i % 997 == 5 ? 13 : 12) * unit);
         break;
       }
       case keys_are::bits:
