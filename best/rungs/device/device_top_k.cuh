@@ -12,9 +12,10 @@
 //                                      matrix{d_keys_out, num_rows, k}, rungs::columns_as_values{},
 //                                      matrix{d_columns, num_rows, k}, k, stream);
 //
-// keys          float, __half, __nv_bfloat16, or integers of 8, 16 or 32 bits, bool among them, in the device's memory
-//               at any address. d_keys_in is a pointer or a contiguous iterator, such as thrust::device_vector's. An
-//               array or a row has fewer than 2^32 - 8,192. d_keys_out is any random-access iterator.
+// keys          float, double, __half, __nv_bfloat16, or integers of up to 64 bits, bool among them, in the device's
+//               memory at any address. d_keys_in is a pointer or a contiguous iterator, such as
+//               thrust::device_vector's. An array or a row has fewer than 2^32 - 8,192. d_keys_out is any random-access
+//               iterator.
 // values        random-access iterators, for matrices those that matrix holds; or columns_as_values for the indices of
 //               the keys, as any integer.
 // k             any. Where there are fewer keys, all of them are the result, as in CUB.
@@ -32,6 +33,7 @@
 //   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
 //                           None where a block or a cluster takes the row as a whole (docs/top_k.md)
 //   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row
+// Keys of 64 bits take 16 bytes a result, 32 where sorted, whatever the row and k, and about thirty launches.
 // The first kind ends at a smaller k where a block has less than 74 KB of shared memory: at 3,062 on sm_75.
 //
 // Keys are read once up to that k, and up to nine times beyond. Rows with many equal keys are read two or three times.
@@ -74,22 +76,28 @@ struct top_k_calls {
 };
 
 template <class Key>
-inline constexpr bool is_top_k_key = std::is_same_v<Key, float> || std::is_same_v<Key, __half> ||
-                                     std::is_same_v<Key, __nv_bfloat16> ||
-                                     (std::is_integral_v<Key> && sizeof(Key) <= 4);
+inline constexpr bool is_top_k_key = std::is_same_v<Key, float> || std::is_same_v<Key, double> ||
+                                     std::is_same_v<Key, __half> || std::is_same_v<Key, __nv_bfloat16> ||
+                                     (std::is_integral_v<Key> && sizeof(Key) <= 8);
 
 // The order of Key's bits. Kernels are the same for __half and __nv_bfloat16, for all integers of one size, and for
 // both ends.
 template <class Key>
-using bits_of_key = std::conditional_t<sizeof(Key) == 1, std::uint8_t,
-                                       std::conditional_t<sizeof(Key) == 2, std::uint16_t, std::uint32_t>>;
+using bits_of_key =
+    std::conditional_t<sizeof(Key) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(Key) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(Key) == 4, std::uint32_t, unsigned long long>>>;
 template <class Key>
 using order_of = production::key_order<bits_of_key<Key>, !std::is_integral_v<Key>>;
 
 template <class Key>
 order_of<Key> key_order_of(bool greatest) {
-  const unsigned sign = std::is_integral_v<Key> && std::is_signed_v<Key> ? 0x80000000 : 0;
-  return {greatest ? sign : ~sign, std::is_same_v<Key, __half> ? 0x7c000000u : 0x7f800000u};
+  using word = typename order_of<Key>::word;
+  const word sign = std::is_integral_v<Key> && std::is_signed_v<Key> ? order_of<Key>::sign : 0;
+  const word infinity = sizeof(Key) == 8              ? static_cast<word>(0x7ff0000000000000)
+                        : std::is_same_v<Key, __half> ? 0x7c000000
+                                                      : 0x7f800000;
+  return {greatest ? sign : ~sign, infinity};
 }
 
 // Where kernels write keys: by their bits to an array, and one by one to any other iterator.
@@ -104,7 +112,7 @@ auto written_by_bits(KeyOutputIteratorT d_keys_out) {
 template <bool greatest, class Storage, class Key, class KeyOutputIteratorT, class Values>
 cudaError_t top_k(Storage storage, const rows::matrix<const Key>& in, KeyOutputIteratorT d_keys_out,
                   std::size_t stride_out, const Values& values, std::size_t k, top_k_order order, cudaStream_t stream) {
-  static_assert(is_top_k_key<Key>, "keys of top-k are float, __half, __nv_bfloat16 or integers of up to 32 bits");
+  static_assert(is_top_k_key<Key>, "keys of top-k are integers, float, double, __half or __nv_bfloat16");
   using bits = bits_of_key<Key>;
   const auto* const keys_in = reinterpret_cast<const bits*>(in.data);
   const production::keys_of_rows<order_of<Key>> keys{keys_in, in.stride, key_order_of<Key>(greatest)};

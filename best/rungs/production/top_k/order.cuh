@@ -2,7 +2,7 @@
 //
 // A key becomes an unsigned integer of its own width, by its bits alone. A candidate is that integer above the distance
 // of its column from the row's last one. So no two candidates of a row are equal, and of equal keys the smaller column
-// comes first.
+// comes first. Keys of 64 bits have candidates of up to 96.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "rungs/version.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
 using candidate = unsigned long long;
+using wide_candidate = unsigned __int128;
 
 // From the bits of a key, `Storage` being an unsigned integer of its size, to its order. A float's magnitude is negated
 // where the sign is set, so -0 equals 0. All NaN are one greatest value. Least first complements everything.
@@ -24,19 +26,23 @@ struct key_order {
   using Storage = Storage_;
   static constexpr bool is_float = is_float_;
   static constexpr int bits = 8 * sizeof(Storage);
+  using word = std::conditional_t<bits == 64, unsigned long long, unsigned>;
+  using candidate_type = std::conditional_t<bits == 64, wide_candidate, candidate>;
+  static constexpr int word_bits = 8 * sizeof(word);
+  static constexpr word sign = word{1} << (word_bits - 1);
 
-  unsigned flip;      // what is complemented: the sign of integers, and all where the least come first
-  unsigned infinity;  // of floats: its bits, as the upper ones of a word
+  word flip;      // what is complemented: the sign of integers, and all where the least come first
+  word infinity;  // of floats: its bits, as the upper ones of a word
 
-  __host__ __device__ unsigned operator()(Storage raw) const {
-    const unsigned word = static_cast<unsigned>(raw) << (32 - bits);
-    unsigned ordered = word;
+  __host__ __device__ word operator()(Storage raw) const {
+    const word upper = static_cast<word>(raw) << (word_bits - bits);
+    word ordered = upper;
     if constexpr (is_float) {
-      const unsigned magnitude = word & 0x7fffffff;
-      ordered = 0x80000000 + (word == magnitude ? magnitude : 0u - magnitude);
-      if (magnitude > infinity) ordered = 0xffffffff;
+      const word magnitude = upper & ~sign;
+      ordered = sign + (upper == magnitude ? magnitude : word{0} - magnitude);
+      if (magnitude > infinity) ordered = ~word{0};
     }
-    return (ordered ^ flip) >> (32 - bits);
+    return (ordered ^ flip) >> (word_bits - bits);
   }
 };
 
@@ -86,6 +92,9 @@ struct candidate_layout {
   __host__ __device__ int bits() const { return index_bits + key_bits; }
   __host__ __device__ candidate make(unsigned key, unsigned column) const {
     return static_cast<candidate>(key) << index_bits | (last - column);
+  }
+  __host__ __device__ wide_candidate make(unsigned long long key, unsigned column) const {
+    return static_cast<wide_candidate>(key) << index_bits | (last - column);
   }
   __host__ __device__ unsigned key_of(candidate of) const { return static_cast<unsigned>(of >> index_bits); }
   __host__ __device__ unsigned column_of(candidate of) const {

@@ -150,7 +150,7 @@ class key_stream {
   // exceeds the threshold. Returns whether one did.
   template <class Take>
   __device__ bool select(const chunk& loaded, unsigned index, const threshold& least, Take take) const {
-    unsigned keys[chunk_thread_items];
+    typename Order::word keys[chunk_thread_items];
     bool any = !least.is_set;
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v) {
@@ -168,7 +168,7 @@ class key_stream {
       const unsigned first = place(index, v);
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) {
-        const unsigned key = keys[v * vector_items + i];
+        const auto key = keys[v * vector_items + i];
         take(first + i < size_ && (!least.is_set || key > least.key), layout_.make(key, first_column_ + first + i));
       }
     }
