@@ -30,16 +30,20 @@ inline const char* name_of(keys_are kind) {
 
 template <class T>
 T key_of_bits(std::uint32_t bits) {
+  const std::uint64_t word = std::uint64_t{bits} << 32 | bits * 0x9e3779b1u;
   T key;
-  std::memcpy(&key, reinterpret_cast<const unsigned char*>(&bits) + (4 - sizeof(T)), sizeof(T));  // the upper ones
+  std::memcpy(&key, reinterpret_cast<const unsigned char*>(&word) + (8 - sizeof(T)), sizeof(T));  // the upper ones
   return key;
 }
 template <class T>
 T key_of_value(double value) {
   if constexpr (std::is_integral_v<T>) {
-    constexpr long long half = 1ll << (8 * sizeof(T) - 1);
-    const long long within = std::min(std::max(static_cast<long long>(value), -half), half - 1);
-    return static_cast<T>(std::is_signed_v<T> ? within : within + half);
+    constexpr std::uint64_t half = std::uint64_t{1} << (8 * sizeof(T) - 1);
+    constexpr long long most = static_cast<long long>(half - 1);
+    const long long within = std::min(std::max(static_cast<long long>(value), -most - 1), most);
+    return static_cast<T>(static_cast<std::uint64_t>(within) + (std::is_signed_v<T> ? 0 : half));
+  } else if constexpr (std::is_same_v<T, double>) {
+    return value;
   } else {
     return T(static_cast<float>(value));
   }
@@ -50,8 +54,8 @@ template <class T>
 std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
   std::mt19937 engine(seed);
   constexpr bool is_float = !std::is_integral_v<T>;
-  constexpr double spread = is_float ? 4 : sizeof(T) == 4 ? 1e6 : sizeof(T) == 2 ? 1e4 : 40;
-  constexpr double unit = is_float ? 1 : sizeof(T) == 4 ? 1 << 20 : sizeof(T) == 2 ? 1 << 11 : 1 << 3;
+  constexpr double spread = is_float ? 4 : sizeof(T) >= 4 ? 1e6 : sizeof(T) == 2 ? 1e4 : 40;
+  constexpr double unit = is_float ? 1 : sizeof(T) >= 4 ? 1 << 20 : sizeof(T) == 2 ? 1 << 11 : 1 << 3;
   std::normal_distribution<double> normal(0, spread);
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::vector<T> keys(n);
@@ -112,7 +116,8 @@ int compare_keys(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return a > b ? 1 : a < b ? -1 : 0;
   } else {
-    const float x = static_cast<float>(a), y = static_cast<float>(b);
+    using number = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const number x = static_cast<number>(a), y = static_cast<number>(b);
     if (std::isnan(x) || std::isnan(y)) return static_cast<int>(std::isnan(x)) - static_cast<int>(std::isnan(y));
     return x > y ? 1 : x < y ? -1 : 0;
   }
