@@ -51,7 +51,10 @@ class key_stream {
   using vector = std::conditional_t<vector_bytes == sizeof(uint4), uint4, uint2>;
 
  public:
-  static constexpr int chunks_on_their_way = 4 / num_vectors;     // 64 bytes a thread
+  static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
+  // Where the threshold rises. With four chunks of 16-bit integers, ptxas spills a register.
+  static constexpr int chunks_selected =
+      Order::bits == 16 && !Order::is_float ? chunks_on_their_way - 1 : chunks_on_their_way;
   static constexpr int chunks_streamed = 4;                       // where a block streams its part: 128 bytes, or 64
   static constexpr int chunks_shared = num_vectors == 1 ? 3 : 2;  // where blocks share a row and registers are scarce
   // Whether keys that are in registers are compared as floats first, with an instruction each. Two bytes of a __half
@@ -396,7 +399,7 @@ class candidate_stream {
     bool is_set;
   };
 
-  static constexpr int chunks_on_their_way = 1;
+  static constexpr int chunks_selected = 1;
 
   __device__ candidate_stream(const candidate* candidates, unsigned size) : candidates_(candidates), size_(size) {}
 
@@ -438,7 +441,7 @@ __device__ void keep_greatest_of(const Stream& stream, candidate* held, block_se
   __syncthreads();
   const unsigned num_chunks = stream.num_chunks();
   typename Stream::threshold least{0, false};
-  constexpr int on_their_way = Stream::chunks_on_their_way;
+  constexpr int on_their_way = Stream::chunks_selected;
   typename Stream::chunk pending[on_their_way];
 #pragma unroll
   for (int i = 0; i < on_their_way; ++i)
