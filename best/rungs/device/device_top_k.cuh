@@ -36,7 +36,8 @@
 // Keys of 64 bits take 16 bytes a result, 32 where sorted, whatever the row and k, and about thirty launches.
 // The first kind ends at a smaller k where a block has less than 74 KB of shared memory: at 3,062 on sm_75.
 //
-// Keys are read once up to that k, and up to nine times beyond; those of 64 bits up to 13 times. Rows with many equal keys are read two or three times.
+// Keys are read once up to that k, and up to nine times beyond; those of 64 bits up to 13 times. Rows with many equal
+// keys are read two or three times.
 //
 // Source: the threshold of a block that takes no sample is the idea of warp selection (Johnson, Douze, Jegou 2017),
 // with a radix selection in place of sorting; the digits are those of AIR top-k (Zhang et al. 2023), which CUB uses.
