@@ -11,6 +11,7 @@
 #include <rungs/device/device_top_k.cuh>
 #include <rungs/device/environments.cuh>
 
+#include <iterator>
 #include <type_traits>
 
 namespace rungs::tests {
@@ -236,6 +237,12 @@ cudaError_t wrong() {
   return DeviceReduce::Min(d_items, d_items, 10);
 #elif WRONG == 13
   return DeviceSegmentedReduce::ArgMin(d_in, d_out, 10, 10);
+#elif WRONG == 14
+  const std::reverse_iterator<const float*> from_behind(d_in);
+  return DeviceTopK::MaxKeys(from_behind, d_out, 10, 3);
+#elif WRONG == 15
+  no_number* const d_items = nullptr;
+  return DeviceTopK::MaxKeys(d_items, d_items, 10, 3);
 #endif
   return cudaSuccess;
 }

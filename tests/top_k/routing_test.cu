@@ -74,7 +74,8 @@ struct Routing : OnAGpu {
       for (std::size_t e = 0; e < of.num_experts; ++e)
         base = std::fmax(base, double(static_cast<float>(logits[first + e])));
       for (std::size_t e = 0; e < of.num_experts; ++e) sum += std::exp(static_cast<float>(logits[first + e]) - base);
-      const auto compared = preferences(logits, first, of, bias, base, sum);
+      const auto exact = preferences(logits, first, of, bias, base, sum);
+      const std::vector<float> compared(exact.begin(), exact.end());
       const auto chosen = expected_indices(compared.data(), of.num_experts, of.k, true);
       double sum_of_chosen = 0, total = 0;
       std::vector<double> expected;

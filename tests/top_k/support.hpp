@@ -30,26 +30,33 @@ inline const char* name_of(keys_are kind) {
 
 template <class T>
 T key_of_bits(std::uint32_t bits) {
+  const std::uint64_t word = std::uint64_t{bits} << 32 | bits * 0x9e3779b1u;
   T key;
-  std::memcpy(&key, reinterpret_cast<const unsigned char*>(&bits) + (4 - sizeof(T)), sizeof(T));  // the upper ones
+  std::memcpy(&key, reinterpret_cast<const unsigned char*>(&word) + (8 - sizeof(T)), sizeof(T));  // the upper ones
   return key;
 }
 template <class T>
 T key_of_value(double value) {
-  if constexpr (std::is_same_v<T, unsigned>)
-    return static_cast<unsigned>(static_cast<long long>(value) + (1ll << 31));
-  else if constexpr (std::is_same_v<T, int>)
-    return static_cast<int>(value);
-  else
+  if constexpr (std::is_integral_v<T>) {
+    constexpr std::uint64_t half = std::uint64_t{1} << (8 * sizeof(T) - 1);
+    constexpr long long most = static_cast<long long>(half - 1);
+    const long long within = std::min(std::max(static_cast<long long>(value), -most - 1), most);
+    return static_cast<T>(static_cast<std::uint64_t>(within) + (std::is_signed_v<T> ? 0 : half));
+  } else if constexpr (std::is_same_v<T, double>) {
+    return value;
+  } else {
     return T(static_cast<float>(value));
+  }
 }
 
-// Few of them are equal where there are more than 2^16 floats of two bytes, or it is said.
+// Few of them are equal, unless there are more than a key has values, or it is said.
 template <class T>
 std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
   std::mt19937 engine(seed);
-  std::normal_distribution<double> normal(0, std::is_integral_v<T> ? 1e6 : 4);
   constexpr bool is_float = !std::is_integral_v<T>;
+  constexpr double spread = is_float ? 4 : sizeof(T) >= 4 ? 1e6 : sizeof(T) == 2 ? 1e4 : 40;
+  constexpr double unit = is_float ? 1 : sizeof(T) >= 4 ? 1 << 20 : sizeof(T) == 2 ? 1 << 11 : 1 << 3;
+  std::normal_distribution<double> normal(0, spread);
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::vector<T> keys(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -87,12 +94,12 @@ std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
         break;
       }
       case keys_are::clumpy:  // in few powers of two, a quarter of them beside each other
-        keys[i] = key_of_value<T>((engine() % 4 == 0 ? 7 + engine() % 4096 / 65536.0 : engine() % 8'192 / 1024.0) *
-                                  (is_float ? 1 : 1 << 20));
+        keys[i] =
+            key_of_value<T>((engine() % 4 == 0 ? 7 + engine() % 4096 / 65536.0 : engine() % 8'192 / 1024.0) * unit);
         break;
       case keys_are::parted: {  // the first third are equal but for few, the others random
-        const double value = normal(engine) * (is_float ? 1 : 4e-6);
-        keys[i] = key_of_value<T>((i >= n / 3 ? value : i % 997 == 5 ? 13 : 12) * (is_float ? 1 : 1 << 20));
+        const double value = normal(engine) * (4 / spread);
+        keys[i] = key_of_value<T>((i >= n / 3 ? value : i % 997 == 5 ? 13 : 12) * unit);
         break;
       }
       case keys_are::bits:
@@ -109,7 +116,8 @@ int compare_keys(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return a > b ? 1 : a < b ? -1 : 0;
   } else {
-    const float x = static_cast<float>(a), y = static_cast<float>(b);
+    using number = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const number x = static_cast<number>(a), y = static_cast<number>(b);
     if (std::isnan(x) || std::isnan(y)) return static_cast<int>(std::isnan(x)) - static_cast<int>(std::isnan(y));
     return x > y ? 1 : x < y ? -1 : 0;
   }

@@ -12,8 +12,10 @@
 //                                      matrix{d_keys_out, num_rows, k}, rungs::columns_as_values{},
 //                                      matrix{d_columns, num_rows, k}, k, stream);
 //
-// keys          float, __half, __nv_bfloat16, int or unsigned in the device's memory, at any address. An array or a row
-//               has fewer than 2^32 - 8,192.
+// keys          float, double, __half, __nv_bfloat16, or integers of up to 64 bits, bool among them, in the device's
+//               memory at any address. d_keys_in is a pointer or a contiguous iterator, such as
+//               thrust::device_vector's. An array or a row has fewer than 2^32 - 8,192. d_keys_out is any random-access
+//               iterator.
 // values        random-access iterators, for matrices those that matrix holds; or columns_as_values for the indices of
 //               the keys, as any integer.
 // k             any. Where there are fewer keys, all of them are the result, as in CUB.
@@ -31,9 +33,11 @@
 //   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
 //                           None where a block or a cluster takes the row as a whole (docs/top_k.md)
 //   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row
+// Keys of 64 bits take 16 bytes a result, 32 where sorted, whatever the row and k, and about thirty launches.
 // The first kind ends at a smaller k where a block has less than 74 KB of shared memory: at 3,062 on sm_75.
 //
-// Keys are read once up to that k, and up to nine times beyond. Rows with many equal keys are read two or three times.
+// Keys are read once up to that k, and up to nine times beyond; those of 64 bits up to 13 times. Rows with many equal
+// keys are read two or three times.
 //
 // Source: the threshold of a block that takes no sample is the idea of warp selection (Johnson, Douze, Jegou 2017),
 // with a radix selection in place of sorting; the digits are those of AIR top-k (Zhang et al. 2023), which CUB uses.
@@ -51,6 +55,7 @@
 #include <type_traits>
 
 #include "rungs/contract.cuh"
+#include "rungs/device/parts/contiguous.cuh"
 #include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/stream_argument.cuh"
@@ -72,29 +77,49 @@ struct top_k_calls {
 };
 
 template <class Key>
-inline constexpr bool is_top_k_key =
-    std::is_same_v<Key, float> || std::is_same_v<Key, __half> || std::is_same_v<Key, __nv_bfloat16> ||
-    std::is_same_v<Key, int> || std::is_same_v<Key, unsigned>;
+inline constexpr bool is_top_k_key = std::is_same_v<Key, float> || std::is_same_v<Key, double> ||
+                                     std::is_same_v<Key, __half> || std::is_same_v<Key, __nv_bfloat16> ||
+                                     (std::is_integral_v<Key> && sizeof(Key) <= 8);
 
-// The order of Key's bits. Kernels are the same for __half and __nv_bfloat16, for int and unsigned, and for both ends.
+// The order of Key's bits. Kernels are the same for __half and __nv_bfloat16, for all integers of one size, and for
+// both ends.
 template <class Key>
-using order_of =
-    production::key_order<std::conditional_t<sizeof(Key) == 2, std::uint16_t, std::uint32_t>, !std::is_integral_v<Key>>;
+using bits_of_key =
+    std::conditional_t<sizeof(Key) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(Key) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(Key) == 4, std::uint32_t, unsigned long long>>>;
+template <class Key>
+using order_of = production::key_order<bits_of_key<Key>, !std::is_integral_v<Key>>;
 
 template <class Key>
 order_of<Key> key_order_of(bool greatest) {
-  const unsigned sign = std::is_same_v<Key, int> ? 0x80000000 : 0;
-  return {greatest ? sign : ~sign, std::is_same_v<Key, __half> ? 0x7c000000u : 0x7f800000u};
+  using word = typename order_of<Key>::word;
+  const word sign = std::is_integral_v<Key> && std::is_signed_v<Key> ? order_of<Key>::sign : 0;
+  const word infinity = sizeof(Key) == 8              ? static_cast<word>(0x7ff0000000000000)
+                        : std::is_same_v<Key, __half> ? 0x7c000000
+                                                      : 0x7f800000;
+  return {greatest ? sign : ~sign, infinity};
 }
 
-template <bool greatest, class Storage, class Key, class Values>
-cudaError_t top_k(Storage storage, const rows::matrix<const Key>& in, const rows::matrix<Key>& out,
-                  const Values& values, std::size_t k, top_k_order order, cudaStream_t stream) {
-  using bits = typename order_of<Key>::Storage;
+// Where kernels write keys: by their bits to an array, and one by one to any other iterator.
+template <class Key, class KeyOutputIteratorT>
+auto written_by_bits(KeyOutputIteratorT d_keys_out) {
+  if constexpr (std::is_same_v<KeyOutputIteratorT, Key*>)
+    return reinterpret_cast<bits_of_key<Key>*>(d_keys_out);
+  else
+    return production::keys_of_bits<Key, bits_of_key<Key>, KeyOutputIteratorT>{d_keys_out};
+}
+
+template <bool greatest, class Storage, class Key, class KeyOutputIteratorT, class Values>
+cudaError_t top_k(Storage storage, const rows::matrix<const Key>& in, KeyOutputIteratorT d_keys_out,
+                  std::size_t stride_out, const Values& values, std::size_t k, top_k_order order, cudaStream_t stream) {
+  static_assert(is_top_k_key<Key>, "keys of top-k are integers, float, double, __half or __nv_bfloat16");
+  using bits = bits_of_key<Key>;
   const auto* const keys_in = reinterpret_cast<const bits*>(in.data);
   const production::keys_of_rows<order_of<Key>> keys{keys_in, in.stride, key_order_of<Key>(greatest)};
-  const production::top_k_output<bits, Values> output{keys_in, in.stride, reinterpret_cast<bits*>(out.data), out.stride,
-                                                      values};
+  const auto keys_out = written_by_bits<Key>(d_keys_out);
+  const production::top_k_output<bits, Values, std::decay_t<decltype(keys_out)>> output{keys_in, in.stride, keys_out,
+                                                                                        stride_out, values};
   return storage.run(
       [&](auto, void* d_temp_storage, std::size_t& temp_storage_bytes) {
         return production::top_k(d_temp_storage, temp_storage_bytes, keys, output, in.num_rows, in.num_columns,
@@ -129,59 +154,65 @@ class DeviceTopK {
   static constexpr const char* name = "rungs::DeviceTopK";  // of its ranges (parts/range.cuh)
 
   // d_keys_out[0 … k) = the greatest keys.
-  template <class Key, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
-                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
-                             top_k_order order = top_k_order::sorted) {
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, KeyInputIteratorT d_keys_in,
+                             KeyOutputIteratorT d_keys_out, NumItemsT num_items, NumOutItemsT k,
+                             device::stream_argument stream = {}, top_k_order order = top_k_order::sorted) {
     return choose<true>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out, production::no_values{},
                         num_items, k, order, stream);
   }
-  template <class Key, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MaxKeys(workspace& workspace, const Key* d_keys_in, Key* d_keys_out, NumItemsT num_items,
-                             NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxKeys(workspace& workspace, KeyInputIteratorT d_keys_in, KeyOutputIteratorT d_keys_out,
+                             NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                             top_k_order order = top_k_order::sorted) {
     return choose<true>(kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k, order, stream);
   }
 
   // d_keys_out[0 … k) = the least keys.
-  template <class Key, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
-                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
-                             top_k_order order = top_k_order::sorted) {
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, KeyInputIteratorT d_keys_in,
+                             KeyOutputIteratorT d_keys_out, NumItemsT num_items, NumOutItemsT k,
+                             device::stream_argument stream = {}, top_k_order order = top_k_order::sorted) {
     return choose<false>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out, production::no_values{},
                          num_items, k, order, stream);
   }
-  template <class Key, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MinKeys(workspace& workspace, const Key* d_keys_in, Key* d_keys_out, NumItemsT num_items,
-                             NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinKeys(workspace& workspace, KeyInputIteratorT d_keys_in, KeyOutputIteratorT d_keys_out,
+                             NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                             top_k_order order = top_k_order::sorted) {
     return choose<false>(kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k, order, stream);
   }
 
   // The same, and the values that lie beside the keys.
-  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MaxPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
-                              Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
-                              NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
-                              top_k_order order = top_k_order::sorted) {
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class ValueInputIteratorT, class ValueOutputIteratorT,
+            class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, KeyInputIteratorT d_keys_in,
+                              KeyOutputIteratorT d_keys_out, ValueInputIteratorT d_values_in,
+                              ValueOutputIteratorT d_values_out, NumItemsT num_items, NumOutItemsT k,
+                              device::stream_argument stream = {}, top_k_order order = top_k_order::sorted) {
     return choose<true>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
                         values(d_values_in, d_values_out), num_items, k, order, stream);
   }
-  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MaxPairs(workspace& workspace, const Key* d_keys_in, Key* d_keys_out,
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class ValueInputIteratorT, class ValueOutputIteratorT,
+            class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxPairs(workspace& workspace, KeyInputIteratorT d_keys_in, KeyOutputIteratorT d_keys_out,
                               ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out, NumItemsT num_items,
                               NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
     return choose<true>(kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out), num_items, k, order,
                         stream);
   }
-  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
-                              Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
-                              NumItemsT num_items, NumOutItemsT k, device::stream_argument stream = {},
-                              top_k_order order = top_k_order::sorted) {
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class ValueInputIteratorT, class ValueOutputIteratorT,
+            class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, KeyInputIteratorT d_keys_in,
+                              KeyOutputIteratorT d_keys_out, ValueInputIteratorT d_values_in,
+                              ValueOutputIteratorT d_values_out, NumItemsT num_items, NumOutItemsT k,
+                              device::stream_argument stream = {}, top_k_order order = top_k_order::sorted) {
     return choose<false>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
                          values(d_values_in, d_values_out), num_items, k, order, stream);
   }
-  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
-  static cudaError_t MinPairs(workspace& workspace, const Key* d_keys_in, Key* d_keys_out,
+  template <class KeyInputIteratorT, class KeyOutputIteratorT, class ValueInputIteratorT, class ValueOutputIteratorT,
+            class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinPairs(workspace& workspace, KeyInputIteratorT d_keys_in, KeyOutputIteratorT d_keys_out,
                               ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out, NumItemsT num_items,
                               NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
     return choose<false>(kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out), num_items, k, order,
@@ -212,23 +243,38 @@ class DeviceTopK {
   using kept = device::kept_storage<device::top_k_calls, DeviceTopK>;
 
   template <class ValueInputIteratorT, class ValueOutputIteratorT>
-  static production::values_beside_keys<ValueInputIteratorT, ValueOutputIteratorT> values(
+  static auto values(ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out) {
+    return beside_keys(device::array_of(d_values_in), device::array_of(d_values_out));
+  }
+  template <class ValueOutputIteratorT>
+  static auto values(columns_as_values, ValueOutputIteratorT d_values_out) {
+    return columns(device::array_of(d_values_out));
+  }
+  template <class ValueInputIteratorT, class ValueOutputIteratorT>
+  static production::values_beside_keys<ValueInputIteratorT, ValueOutputIteratorT> beside_keys(
       ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out) {
     return {d_values_in, 0, d_values_out, 0};
   }
   template <class Index>
-  static production::columns_of_keys<Index> values(columns_as_values, Index* d_values_out) {
+  static production::columns_of_keys<Index> columns(Index* d_values_out) {
     return {d_values_out, 0};
   }
 
-  template <bool greatest, class Storage, class Key, class Values, class NumItemsT, class NumOutItemsT>
-  static cudaError_t choose(Storage storage, const Key* d_keys_in, Key* d_keys_out, const Values& values,
-                            NumItemsT num_items, NumOutItemsT k, top_k_order order, cudaStream_t stream) {
-    static_assert(device::is_top_k_key<Key>, "keys are float, __half, __nv_bfloat16, int or unsigned");
-    const std::size_t columns = static_cast<std::size_t>(num_items);
-    return device::top_k<greatest>(storage, rows::matrix<const Key>{d_keys_in, 1, columns},
-                                   rows::matrix<Key>{d_keys_out, 1, columns}, values, static_cast<std::size_t>(k),
-                                   order, stream);
+  template <bool greatest, class Storage, class KeyInputIteratorT, class KeyOutputIteratorT, class Values,
+            class NumItemsT, class NumOutItemsT>
+  static cudaError_t choose(Storage storage, KeyInputIteratorT d_keys_in, KeyOutputIteratorT d_keys_out,
+                            const Values& values, NumItemsT num_items, NumOutItemsT k, top_k_order order,
+                            cudaStream_t stream) {
+    const auto keys_in = device::array_of(d_keys_in);
+    constexpr bool is_array = std::is_pointer_v<std::decay_t<decltype(keys_in)>>;
+    static_assert(is_array, "d_keys_in of DeviceTopK has to be a pointer or a contiguous iterator");
+    if constexpr (is_array) {
+      using key = std::decay_t<decltype(*keys_in)>;
+      return device::top_k<greatest>(storage, rows::matrix<const key>{keys_in, 1, static_cast<std::size_t>(num_items)},
+                                     device::array_of(d_keys_out), 0, values, static_cast<std::size_t>(k), order,
+                                     stream);
+    }
+    return cudaErrorInvalidValue;
   }
 };
 
@@ -352,9 +398,8 @@ class DeviceBatchedTopK {
   template <bool greatest, class Storage, class Key, class Values>
   static cudaError_t choose(Storage storage, const rows::matrix<const Key>& keys_in, const rows::matrix<Key>& keys_out,
                             const Values& values, std::size_t k, top_k_order order, cudaStream_t stream) {
-    static_assert(device::is_top_k_key<Key>, "keys are float, __half, __nv_bfloat16, int or unsigned");
     if (!has_room(keys_out, keys_in, parts::at_most(k, keys_in.num_columns))) return cudaErrorInvalidValue;
-    return device::top_k<greatest>(storage, keys_in, keys_out, values, k, order, stream);
+    return device::top_k<greatest>(storage, keys_in, keys_out.data, keys_out.stride, values, k, order, stream);
   }
 };
 

@@ -76,7 +76,8 @@ struct block_selection {
 
   // Sorts held[0] to held[num_held - 1], the greatest first, by a bitonic network. There is room for the next power of
   // two. All threads call it, behind a barrier, and leave behind one.
-  static __device__ void sort(candidate* held, unsigned num_held) {
+  template <class Candidate>
+  static __device__ void sort(Candidate* held, unsigned num_held) {
     unsigned padded = 1;
     while (padded < num_held) padded *= 2;
     for (unsigned i = num_held + threadIdx.x; i < padded; i += block_threads) held[i] = 0;
@@ -85,7 +86,7 @@ struct block_selection {
       for (unsigned stride = run / 2; stride > 0; stride /= 2) {
         for (unsigned i = threadIdx.x; i < padded / 2; i += block_threads) {
           const unsigned low = 2 * i - (i & (stride - 1)), high = low + stride;
-          const candidate a = held[low], b = held[high];
+          const Candidate a = held[low], b = held[high];
           if ((a < b) == ((low & run) == 0)) {
             held[low] = b;
             held[high] = a;

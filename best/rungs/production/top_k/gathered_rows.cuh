@@ -69,7 +69,7 @@ struct gathered_rows {
   // The plan for rows of so many blocks. is_aligned: whether rows begin at multiples of 16 bytes.
   static gathered_plan of_blocks(const candidate_layout& layout, std::size_t num_columns, std::size_t k,
                                  unsigned blocks, bool is_aligned) {
-    const unsigned vector_items = 128 / static_cast<unsigned>(layout.key_bits);
+    const unsigned vector_items = keys_at_once(layout.key_bits);
     const std::size_t of_vectors = std::size_t{block_threads} * vector_items;  // keys, with one for each thread
     const std::size_t chunks = parts::ceil_div(num_columns + (is_aligned ? 0 : vector_items - 1), chunk_items);
     gathered_plan plan{

@@ -2,7 +2,8 @@
 // 12. A warp a row issues about three times as many instructions a row.
 //
 // A lane sees keys as floats. Their order is that of the keys, but some different keys may be equal: -0 and 0, and
-// integers that differ in the last bit. So the threshold lets a few more keys pass. Their ranks are by their bits.
+// integers that differ in the last bit. So the threshold lets a few more keys pass. Their ranks are by their bits. A
+// lane holds whole pieces of 16 bytes, so keys of one byte, of which these are too many, have no kernel here.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// The greatest k of rows for a k that no block holds: several launches, which read the row for each digit of the k-th.
+// The greatest k of rows for a k that no block holds, or of keys of 64 bits: several launches, which read the row for
+// each digit of the k-th.
 //
 //   count, choose   for each digit of eight bits, from the top: histograms of parts of the row, then the bin of the
 //                   k-th. What comes after the digit that decides returns at once.
@@ -22,27 +23,31 @@ namespace rungs::RUNGS_ABI::production {
 struct long_results {
   static constexpr int block_threads = block_selection::block_threads;
   static constexpr int digit_bits = 8, num_bins = 1 << digit_bits;
-  static constexpr unsigned tile_items = 4096;  // that a block sorts in 32 KB of shared memory
+  template <class Candidate>
+  static constexpr unsigned tile_items = 32 * 1024 / sizeof(Candidate);  // that a block sorts in shared memory
   static constexpr int writing_threads = 256;
 };
 
 // What is known of the k-th candidate of a row.
+template <class Candidate>
 struct kth_candidate {
-  candidate prefix;           // its digits so far
+  Candidate prefix;           // its digits so far
   unsigned long long needed;  // how many of those with this prefix belong to the k
   unsigned long long collected;
   int shift;     // bits below the prefix
   bool decided;  // whether all with this prefix belong
 };
 
+template <class Candidate>
 struct long_plan {
+  using candidate_type = Candidate;
   candidate_layout layout;
   std::size_t num_rows, k;
   unsigned num_columns, num_parts;
-  kth_candidate* d_kth;  // of each row
-  unsigned* d_counts;    // of each bin, of each part, of each row
-  candidate* d_candidates;
-  candidate* d_others;  // room for as many, where they are to be sorted
+  kth_candidate<Candidate>* d_kth;  // of each row
+  unsigned* d_counts;               // of each bin, of each part, of each row
+  Candidate* d_candidates;
+  Candidate* d_others;  // room for as many, where they are to be sorted
 
   __device__ unsigned begin_of(unsigned part) const {
     return static_cast<unsigned>(static_cast<unsigned long long>(num_columns) * part / num_parts);
@@ -50,7 +55,10 @@ struct long_plan {
 };
 
 template <class Order>
-__device__ key_stream<Order> stream_of_block(const keys_of_rows<Order>& keys, const long_plan& plan) {
+using long_plan_of = long_plan<typename Order::candidate_type>;
+
+template <class Order>
+__device__ key_stream<Order> stream_of_block(const keys_of_rows<Order>& keys, const long_plan_of<Order>& plan) {
   const unsigned part = blockIdx.x % plan.num_parts;
   return {keys, plan.layout, blockIdx.x / plan.num_parts, plan.begin_of(part), plan.begin_of(part + 1)};
 }
@@ -58,19 +66,20 @@ __device__ key_stream<Order> stream_of_block(const keys_of_rows<Order>& keys, co
 // Counts the digit of `width` bits above `shift`, of candidates with the prefix. The first digit has none.
 template <class Order>
 __global__ void __launch_bounds__(long_results::block_threads, 2)
-    count_digits_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ long_plan plan,
-                        int shift, int width) {
+    count_digits_kernel(const __grid_constant__ keys_of_rows<Order> keys,
+                        const __grid_constant__ long_plan_of<Order> plan, int shift, int width) {
+  using candidate_type = typename Order::candidate_type;
   __shared__ unsigned bins[long_results::num_bins];
   const bool is_first = shift + width == plan.layout.bits();
-  const kth_candidate* const kth = plan.d_kth + blockIdx.x / plan.num_parts;
+  const kth_candidate<candidate_type>* const kth = plan.d_kth + blockIdx.x / plan.num_parts;
   if (!is_first && kth->decided) return;
-  const candidate prefix = is_first ? 0 : kth->prefix;
+  const candidate_type prefix = is_first ? 0 : kth->prefix;
   if (threadIdx.x < long_results::num_bins) bins[threadIdx.x] = 0;
   __syncthreads();
   const key_stream<Order> stream = stream_of_block(keys, plan);
   const typename key_stream<Order>::threshold none{0, false};
   for (unsigned index = 0; index < stream.num_chunks(); ++index)
-    stream.select(stream.load(index), index, none, [&](bool exists, candidate each) {
+    stream.select(stream.load(index), index, none, [&](bool exists, candidate_type each) {
       if (exists && (is_first || each >> (shift + width) == prefix))
         atomicAdd(bins + (static_cast<unsigned>(each >> shift) & ((1u << width) - 1)), 1u);
     });
@@ -85,10 +94,10 @@ __global__ void __launch_bounds__(long_results::num_bins)
     choose_digit_kernel(const __grid_constant__ Plan plan, int shift, int width) {
   constexpr int warps = long_results::num_bins / parts::warp_threads;
   __shared__ unsigned of_warps[warps];
-  kth_candidate* const kth = plan.d_kth + blockIdx.x;
+  auto* const kth = plan.d_kth + blockIdx.x;
   const bool is_first = shift + width == plan.layout.bits();
   if (!is_first && kth->decided) return;
-  const candidate prefix = is_first ? 0 : kth->prefix;
+  const typename Plan::candidate_type prefix = is_first ? 0 : kth->prefix;
   const unsigned long long needed = is_first ? plan.k : kth->needed;
 
   const unsigned digit = long_results::num_bins - 1 - threadIdx.x;
@@ -113,23 +122,24 @@ __global__ void __launch_bounds__(long_results::num_bins)
 
 template <class Order>
 __global__ void __launch_bounds__(long_results::block_threads, 2)
-    collect_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ long_plan plan) {
+    collect_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ long_plan_of<Order> plan) {
+  using candidate_type = typename Order::candidate_type;
   __shared__ unsigned num_of_chunk;
   __shared__ unsigned long long first_of_chunk;
   const std::size_t row = blockIdx.x / plan.num_parts;
-  kth_candidate* const kth = plan.d_kth + row;
-  const candidate prefix = kth->prefix;
+  kth_candidate<candidate_type>* const kth = plan.d_kth + row;
+  const candidate_type prefix = kth->prefix;
   const int shift = kth->shift;
   const unsigned lane = threadIdx.x % parts::warp_threads;
   const key_stream<Order> stream = stream_of_block(keys, plan);
   const typename key_stream<Order>::threshold none{0, false};
-  const auto belongs = [&](bool exists, candidate each) { return exists && each >> shift >= prefix; };
+  const auto belongs = [&](bool exists, candidate_type each) { return exists && each >> shift >= prefix; };
   for (unsigned index = 0; index < stream.num_chunks(); ++index) {
     const auto chunk = stream.load(index);
     if (threadIdx.x == 0) num_of_chunk = 0;
     __syncthreads();
     unsigned own = 0;
-    stream.select(chunk, index, none, [&](bool exists, candidate each) { own += belongs(exists, each); });
+    stream.select(chunk, index, none, [&](bool exists, candidate_type each) { own += belongs(exists, each); });
     unsigned up_to = own;
 #pragma unroll
     for (int distance = 1; distance < parts::warp_threads; distance *= 2) {
@@ -143,8 +153,8 @@ __global__ void __launch_bounds__(long_results::block_threads, 2)
     if (threadIdx.x == 0)
       first_of_chunk = num_of_chunk > 0 ? atomicAdd(&kth->collected, static_cast<unsigned long long>(num_of_chunk)) : 0;
     __syncthreads();
-    candidate* to = plan.d_candidates + row * plan.k + first_of_chunk + place;
-    stream.select(chunk, index, none, [&](bool exists, candidate each) {
+    candidate_type* to = plan.d_candidates + row * plan.k + first_of_chunk + place;
+    stream.select(chunk, index, none, [&](bool exists, candidate_type each) {
       if (belongs(exists, each)) *to++ = each;
     });
   }
@@ -154,11 +164,11 @@ __global__ void __launch_bounds__(long_results::block_threads, 2)
 template <class Plan>
 __global__ void __launch_bounds__(long_results::block_threads)
     sort_tiles_kernel(const __grid_constant__ Plan plan, unsigned row_tiles) {
-  __shared__ candidate held[long_results::tile_items];
-  const std::size_t row = blockIdx.x / row_tiles,
-                    first = std::size_t{blockIdx.x % row_tiles} * long_results::tile_items;
-  candidate* const tile = plan.d_candidates + row * plan.k + first;
-  const unsigned size = static_cast<unsigned>(parts::at_most(plan.k - first, long_results::tile_items));
+  constexpr unsigned tile_items = long_results::tile_items<typename Plan::candidate_type>;
+  __shared__ typename Plan::candidate_type held[tile_items];
+  const std::size_t row = blockIdx.x / row_tiles, first = std::size_t{blockIdx.x % row_tiles} * tile_items;
+  auto* const tile = plan.d_candidates + row * plan.k + first;
+  const unsigned size = static_cast<unsigned>(parts::at_most(plan.k - first, tile_items));
   for (unsigned i = threadIdx.x; i < size; i += long_results::block_threads) held[i] = tile[i];
   __syncthreads();
   block_selection::sort(held, size);
@@ -169,14 +179,14 @@ __global__ void __launch_bounds__(long_results::block_threads)
 // that are greater. No two are equal.
 template <class Plan>
 __global__ void __launch_bounds__(long_results::writing_threads)
-    merge_runs_kernel(const __grid_constant__ Plan plan, const candidate* from, candidate* to, unsigned row_blocks,
-                      std::size_t run) {
+    merge_runs_kernel(const __grid_constant__ Plan plan, const typename Plan::candidate_type* from,
+                      typename Plan::candidate_type* to, unsigned row_blocks, std::size_t run) {
   const std::size_t row = blockIdx.x / row_blocks;
   const std::size_t own = std::size_t{blockIdx.x % row_blocks} * long_results::writing_threads + threadIdx.x;
   if (own >= plan.k) return;
   from += row * plan.k;
   to += row * plan.k;
-  const candidate value = from[own];
+  const auto value = from[own];
   const std::size_t own_run = own / run, other_begin = (own_run ^ 1) * run;
   std::size_t low = parts::at_most(other_begin, plan.k), high = parts::at_most(other_begin + run, plan.k);
   const std::size_t begin = low;
@@ -190,17 +200,18 @@ __global__ void __launch_bounds__(long_results::writing_threads)
   to[own_run / 2 * 2 * run + own % run + (low - begin)] = value;
 }
 
-template <class Output>
+template <class Output, class Plan>
 __global__ void __launch_bounds__(long_results::writing_threads)
-    write_results_kernel(const __grid_constant__ Output output, const __grid_constant__ long_plan plan,
-                         const candidate* from, unsigned row_blocks) {
+    write_results_kernel(const __grid_constant__ Output output, const __grid_constant__ Plan plan,
+                         const typename Plan::candidate_type* from, unsigned row_blocks) {
   const std::size_t row = blockIdx.x / row_blocks;
   const std::size_t own = std::size_t{blockIdx.x % row_blocks} * long_results::writing_threads + threadIdx.x;
-  if (own < plan.k) output.write(row, own, plan.layout.column_of(from[row * plan.k + own]));
+  if (own < plan.k) output.write(row, own, plan.layout.column_of(static_cast<candidate>(from[row * plan.k + own])));
 }
 
 // Lays the storage of a plan out behind `region`, and returns its size.
-inline std::size_t place_long_results(char* region, bool sorted, long_plan& plan) {
+template <class Plan>
+std::size_t place_long_results(char* region, bool sorted, Plan& plan) {
   std::size_t bytes = 0;
   const auto take = [&](auto*& array, std::size_t num_items) {
     array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(region + bytes);
@@ -213,11 +224,12 @@ inline std::size_t place_long_results(char* region, bool sorted, long_plan& plan
   return bytes;
 }
 
-inline long_plan plan_long_results(const parts::device_limits& limits, const candidate_layout& layout,
-                                   std::size_t num_rows, std::size_t num_columns, std::size_t k) {
+template <class Order>
+long_plan_of<Order> plan_long_results(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
+                                      std::size_t k) {
   const std::size_t resident = resident_streams * static_cast<std::size_t>(limits.multiprocessors);
   const std::size_t num_parts = parts::at_most(resident / num_rows, num_columns / chunk_items);
-  return {layout,
+  return {candidate_layout(num_columns, Order::bits),
           num_rows,
           k,
           static_cast<unsigned>(num_columns),
@@ -231,16 +243,18 @@ inline long_plan plan_long_results(const parts::device_limits& limits, const can
 // Sorts all rows' candidates. `sorted` is where they lie then. A template, so that its kernels are in those programs
 // alone that call it.
 template <class Plan>
-cudaError_t sort_long_results(const Plan& plan, const candidate*& sorted, cudaStream_t stream) {
-  const std::size_t row_tiles = parts::ceil_div(plan.k, long_results::tile_items);
+cudaError_t sort_long_results(const Plan& plan, const typename Plan::candidate_type*& sorted, cudaStream_t stream) {
+  using candidate_type = typename Plan::candidate_type;
+  constexpr std::size_t tile_items = long_results::tile_items<candidate_type>;
+  const std::size_t row_tiles = parts::ceil_div(plan.k, tile_items);
   const std::size_t row_blocks = parts::ceil_div(plan.k, long_results::writing_threads);
   cudaError_t error = parts::launch(sort_tiles_kernel<Plan>, plan.num_rows * row_tiles, long_results::block_threads,
                                     stream, plan, static_cast<unsigned>(row_tiles));
-  candidate *from = plan.d_candidates, *to = plan.d_others;
-  for (std::size_t run = long_results::tile_items; error == cudaSuccess && run < plan.k; run *= 2) {
+  candidate_type *from = plan.d_candidates, *to = plan.d_others;
+  for (std::size_t run = tile_items; error == cudaSuccess && run < plan.k; run *= 2) {
     error = parts::launch(merge_runs_kernel<Plan>, plan.num_rows * row_blocks, long_results::writing_threads, stream,
-                          plan, static_cast<const candidate*>(from), to, static_cast<unsigned>(row_blocks), run);
-    candidate* const merged = to;
+                          plan, static_cast<const candidate_type*>(from), to, static_cast<unsigned>(row_blocks), run);
+    candidate_type* const merged = to;
     to = from;
     from = merged;
   }
@@ -249,7 +263,7 @@ cudaError_t sort_long_results(const Plan& plan, const candidate*& sorted, cudaSt
 }
 
 template <class Order, class Output>
-cudaError_t launch_long_results(const keys_of_rows<Order>& keys, const Output& output, const long_plan& plan,
+cudaError_t launch_long_results(const keys_of_rows<Order>& keys, const Output& output, const long_plan_of<Order>& plan,
                                 bool sorted, cudaStream_t stream) {
   const std::size_t blocks = plan.num_rows * plan.num_parts;
   cudaError_t error = cudaSuccess;
@@ -258,18 +272,18 @@ cudaError_t launch_long_results(const keys_of_rows<Order>& keys, const Output& o
     error = parts::launch(count_digits_kernel<Order>, blocks, long_results::block_threads, stream, keys, plan, shift,
                           width);
     if (error == cudaSuccess)
-      error = parts::launch(choose_digit_kernel<long_plan>, plan.num_rows, long_results::num_bins, stream, plan, shift,
-                            width);
+      error = parts::launch(choose_digit_kernel<long_plan_of<Order>>, plan.num_rows, long_results::num_bins, stream,
+                            plan, shift, width);
     above = shift;
   }
   if (error == cudaSuccess)
     error = parts::launch(collect_kernel<Order>, blocks, long_results::block_threads, stream, keys, plan);
-  const candidate* results = plan.d_candidates;
+  const typename Order::candidate_type* results = plan.d_candidates;
   if (error == cudaSuccess && sorted) error = sort_long_results(plan, results, stream);
   if (error != cudaSuccess) return error;
   const std::size_t row_blocks = parts::ceil_div(plan.k, long_results::writing_threads);
-  return parts::launch(write_results_kernel<Output>, plan.num_rows * row_blocks, long_results::writing_threads, stream,
-                       output, plan, results, static_cast<unsigned>(row_blocks));
+  return parts::launch(write_results_kernel<Output, long_plan_of<Order>>, plan.num_rows * row_blocks,
+                       long_results::writing_threads, stream, output, plan, results, static_cast<unsigned>(row_blocks));
 }
 
 }  // namespace rungs::RUNGS_ABI::production

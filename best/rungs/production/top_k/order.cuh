@@ -2,40 +2,47 @@
 //
 // A key becomes an unsigned integer of its own width, by its bits alone. A candidate is that integer above the distance
 // of its column from the row's last one. So no two candidates of a row are equal, and of equal keys the smaller column
-// comes first.
+// comes first. Keys of 64 bits have candidates of up to 96.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "rungs/version.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
 using candidate = unsigned long long;
+using wide_candidate = unsigned __int128;
 
-// From the bits of a key, `Storage` being std::uint16_t or std::uint32_t, to its order. A float's magnitude is negated
+// From the bits of a key, `Storage` being an unsigned integer of its size, to its order. A float's magnitude is negated
 // where the sign is set, so -0 equals 0. All NaN are one greatest value. Least first complements everything.
 template <class Storage_, bool is_float_>
 struct key_order {
   using Storage = Storage_;
   static constexpr bool is_float = is_float_;
   static constexpr int bits = 8 * sizeof(Storage);
+  using word = std::conditional_t<bits == 64, unsigned long long, unsigned>;
+  using candidate_type = std::conditional_t<bits == 64, wide_candidate, candidate>;
+  static constexpr int word_bits = 8 * sizeof(word);
+  static constexpr word sign = word{1} << (word_bits - 1);
 
-  unsigned flip;      // what is complemented: the sign of integers, and all where the least come first
-  unsigned infinity;  // of floats: its bits, as the upper ones of a word
+  word flip;      // what is complemented: the sign of integers, and all where the least come first
+  word infinity;  // of floats: its bits, as the upper ones of a word
 
-  __host__ __device__ unsigned operator()(Storage raw) const {
-    const unsigned word = static_cast<unsigned>(raw) << (32 - bits);
-    unsigned ordered = word;
+  __host__ __device__ word operator()(Storage raw) const {
+    const word upper = static_cast<word>(raw) << (word_bits - bits);
+    word ordered = upper;
     if constexpr (is_float) {
-      const unsigned magnitude = word & 0x7fffffff;
-      ordered = 0x80000000 + (word == magnitude ? magnitude : 0u - magnitude);
-      if (magnitude > infinity) ordered = 0xffffffff;
+      const word magnitude = upper & ~sign;
+      ordered = sign + (upper == magnitude ? magnitude : word{0} - magnitude);
+      if (magnitude > infinity) ordered = ~word{0};
     }
-    return (ordered ^ flip) >> (32 - bits);
+    return (ordered ^ flip) >> (word_bits - bits);
   }
 };
 
@@ -60,10 +67,15 @@ __device__ float number_of_key(const Order& order, typename Order::Storage raw) 
   if constexpr (Order::is_float) {
     return __uint_as_float(static_cast<unsigned>(raw) << (32 - Order::bits) ^ (order.flip & 0x80000000));
   } else {
-    const auto word = raw ^ order.flip ^ 0x80000000;
+    const auto word = static_cast<unsigned>(raw) << (32 - Order::bits) ^ order.flip ^ 0x80000000;
     const auto key = word >> 1 | (word & 0x80000000);  // so that none is NaN
     return __uint_as_float(word >> 31 ? key ^ 0x7fffffff : key);
   }
+}
+
+// How many keys a thread reads at once: those of 16 bytes, and of bytes eight.
+__host__ __device__ constexpr unsigned keys_at_once(int key_bits) {
+  return key_bits == 8 ? 8 : 128 / static_cast<unsigned>(key_bits);
 }
 
 // What a row's candidates are made of.
@@ -80,6 +92,9 @@ struct candidate_layout {
   __host__ __device__ int bits() const { return index_bits + key_bits; }
   __host__ __device__ candidate make(unsigned key, unsigned column) const {
     return static_cast<candidate>(key) << index_bits | (last - column);
+  }
+  __host__ __device__ wide_candidate make(unsigned long long key, unsigned column) const {
+    return static_cast<wide_candidate>(key) << index_bits | (last - column);
   }
   __host__ __device__ unsigned key_of(candidate of) const { return static_cast<unsigned>(of >> index_bits); }
   __host__ __device__ unsigned column_of(candidate of) const {
@@ -98,12 +113,30 @@ struct keys_of_rows {
   __device__ const Storage* row(std::size_t index) const { return data + index * stride; }
 };
 
+// Keys for an output iterator of the caller's, from their bits.
+template <class Key, class Storage, class OutputIteratorT>
+struct keys_of_bits {
+  struct reference {
+    OutputIteratorT to;
+    std::ptrdiff_t index;
+    __device__ void operator=(Storage raw) {
+      Key key;
+      memcpy(&key, &raw, sizeof(key));
+      to[index] = key;
+    }
+  };
+
+  OutputIteratorT to;
+
+  __device__ reference operator[](std::size_t index) const { return {to, static_cast<std::ptrdiff_t>(index)}; }
+};
+
 // Where the result goes: the key as it was read, and what `values` make of its column.
-template <class Storage, class Values>
+template <class Storage, class Values, class KeysOut = Storage*>
 struct top_k_output {
   const Storage* keys_in;
   std::size_t stride_in;
-  Storage* keys_out;
+  KeysOut keys_out;
   std::size_t stride_out;
   Values values;
 

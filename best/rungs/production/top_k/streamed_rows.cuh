@@ -39,24 +39,29 @@ inline constexpr int resident_streams = 2;
 inline constexpr int chunk_thread_items = 8;
 inline constexpr unsigned chunk_items = block_selection::block_threads * chunk_thread_items;
 
-// The keys of one part of a row, by 16 bytes where they lie at multiples of 16. Chunks are counted from such a multiple
-// at or before the first key. Where blocks share them, their warps take turns, 512 bytes each. So shares of sorted keys
-// are alike, too. The number of blocks is a power of two.
+// The keys of one part of a row, by vectors of 16 bytes where they lie at multiples of 16, or of 8 bytes. Chunks are
+// counted from such a multiple at or before the first key. Where blocks share them, their warps take turns, 512 bytes
+// each. So shares of sorted keys are alike, too. The number of blocks is a power of two.
 template <class Order>
 class key_stream {
   using Storage = typename Order::Storage;
-  static constexpr unsigned vector_items = 16 / sizeof(Storage);
+  static constexpr unsigned vector_items = keys_at_once(Order::bits);
   static constexpr int num_vectors = chunk_thread_items / vector_items;
+  static constexpr std::size_t vector_bytes = vector_items * sizeof(Storage);
+  using vector = std::conditional_t<vector_bytes == sizeof(uint4), uint4, uint2>;
 
  public:
-  static constexpr int chunks_on_their_way = 4 / num_vectors;     // 64 bytes a thread
+  static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
+  // Where the threshold rises. With four chunks of 16-bit integers, ptxas spills a register.
+  static constexpr int chunks_selected =
+      Order::bits == 16 && !Order::is_float ? chunks_on_their_way - 1 : chunks_on_their_way;
   static constexpr int chunks_streamed = 4;                       // where a block streams its part: 128 bytes, or 64
   static constexpr int chunks_shared = num_vectors == 1 ? 3 : 2;  // where blocks share a row and registers are scarce
   // Whether keys that are in registers are compared as floats first, with an instruction each. Two bytes of a __half
   // are no float of its order.
   static constexpr bool compares_numbers = Order::is_float && Order::bits == 32;
   struct chunk {
-    uint4 vectors[num_vectors];
+    vector vectors[num_vectors];
   };
   struct threshold {
     unsigned key;
@@ -79,7 +84,7 @@ class key_stream {
         size_(end - begin),
         rank_(rank),
         num_blocks_(num_blocks) {
-    before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(begin_) % 16 / sizeof(Storage));
+    before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(begin_) % vector_bytes / sizeof(Storage));
   }
 
   // Of each block.
@@ -91,13 +96,13 @@ class key_stream {
     for (int v = 0; v < num_vectors; ++v) {
       const unsigned first = place(index, v);
       if (first < size_ && size_ - first >= vector_items) {
-        loaded.vectors[v] = __ldcs(reinterpret_cast<const uint4*>(begin_ + first));
+        loaded.vectors[v] = __ldcs(reinterpret_cast<const vector*>(begin_ + first));
       } else {
         Storage items[vector_items] = {};
 #pragma unroll
         for (unsigned i = 0; i < vector_items; ++i)
           if (first + i < size_) items[i] = begin_[first + i];
-        memcpy(&loaded.vectors[v], items, sizeof(uint4));
+        memcpy(&loaded.vectors[v], items, vector_bytes);
       }
     }
     return loaded;
@@ -108,7 +113,7 @@ class key_stream {
     chunk loaded;
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v)
-      loaded.vectors[v] = __ldcs(reinterpret_cast<const uint4*>(begin_ + place(index, v)));
+      loaded.vectors[v] = __ldcs(reinterpret_cast<const vector*>(begin_ + place(index, v)));
     return loaded;
   }
   // Begins to read the first chunks.
@@ -148,12 +153,12 @@ class key_stream {
   // exceeds the threshold. Returns whether one did.
   template <class Take>
   __device__ bool select(const chunk& loaded, unsigned index, const threshold& least, Take take) const {
-    unsigned keys[chunk_thread_items];
+    typename Order::word keys[chunk_thread_items];
     bool any = !least.is_set;
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v) {
       Storage items[vector_items];
-      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+      memcpy(items, &loaded.vectors[v], vector_bytes);
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) {
         keys[v * vector_items + i] = order_(items[i]);
@@ -166,7 +171,7 @@ class key_stream {
       const unsigned first = place(index, v);
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) {
-        const unsigned key = keys[v * vector_items + i];
+        const auto key = keys[v * vector_items + i];
         take(first + i < size_ && (!least.is_set || key > least.key), layout_.make(key, first_column_ + first + i));
       }
     }
@@ -186,19 +191,22 @@ class key_stream {
       made = {above > 0 ? flip >> above | (flip >> above << above) : flip, static_cast<int>(word ^ flip) >> above,
               least_first ? last : 0xffffffff, least_first ? 0xffffffff : last};
     } else {
-      made = {order_.flip ^ 0x80000000, static_cast<int>(bound ^ 0x80000000), 0xffffffff, 0xffffffff};
+      constexpr unsigned in_each_key = 0xffffffff / (0xffffffff >> above);
+      made = {((order_.flip ^ 0x80000000) >> above) * in_each_key,
+              static_cast<int>(bound << above ^ 0x80000000) >> above, 0xffffffff, 0xffffffff};
     }
     asm volatile("" : "+r"(made.flip), "+r"(made.least));  // or each chunk finds them anew
     return made;
   }
   static __device__ bool reaches(Storage item, const screen& of) {
-    using Signed = std::conditional_t<Order::bits == 32, int, short>;
+    using Signed = std::make_signed_t<Storage>;
     const bool is_enough = static_cast<Signed>(item ^ of.flip) >= of.least;
     return Order::is_float ? (is_enough && item <= of.most) || item > of.behind : is_enough;
   }
   // Whether a key of the vector may reach the bound.
-  static __device__ bool passes(const uint4& vector, const screen& of) {
-    const unsigned words[] = {vector.x, vector.y, vector.z, vector.w};
+  static __device__ bool passes(const vector& loaded, const screen& of) {
+    unsigned words[vector_bytes / sizeof(unsigned)];
+    memcpy(words, &loaded, vector_bytes);
     if constexpr (Order::bits == 32) {
       int greatest = static_cast<int>(words[0] ^ of.flip);
       unsigned most = words[0];
@@ -208,13 +216,18 @@ class key_stream {
         most = max(most, words[i]);
       }
       return greatest >= of.least || (Order::is_float && most > of.behind);
+    } else if constexpr (Order::bits == 8) {
+      // The upper byte of each half decides. Shifted, the lower ones are there.
+      const unsigned first = words[0] ^ of.flip, last = words[1] ^ of.flip;
+      const unsigned greatest = __vimax3_s16x2(__vimax3_s16x2(first, first << 8, last), last << 8, last << 8);
+      return static_cast<int>(greatest) >> 24 >= of.least || static_cast<short>(greatest) >> 8 >= of.least;
     } else {
       const unsigned last = words[3] ^ of.flip;
       const unsigned greatest =
           __vimax3_s16x2(__vimax3_s16x2(words[0] ^ of.flip, words[1] ^ of.flip, words[2] ^ of.flip), last, last);
       const unsigned most = __vimax3_u16x2(__vimax3_u16x2(words[0], words[1], words[2]), words[3], words[3]);
       return static_cast<int>(greatest) >> 16 >= of.least || static_cast<short>(greatest) >= of.least ||
-             most >> 16 > of.behind || (most & 0xffff) > of.behind;
+             (Order::is_float && (most >> 16 > of.behind || (most & 0xffff) > of.behind));
     }
   }
   // Adds the thread's keys in the chunk that reach the bound to those held, by their bits and columns until order_held.
@@ -230,7 +243,7 @@ class key_stream {
     for (int v = 0; v < num_vectors; ++v) {
       if (!passing[v]) continue;
       Storage items[vector_items];
-      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+      memcpy(items, &loaded.vectors[v], vector_bytes);
       const unsigned first = place(index, v);
       bool reaching[vector_items];
       unsigned count = 0;
@@ -302,7 +315,7 @@ class key_stream {
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v) {
       Storage items[vector_items];
-      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+      memcpy(items, &loaded.vectors[v], vector_bytes);
       unsigned keys[vector_items];
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) keys[i] = place(index, v) + i < size_ ? order_(items[i]) : 0;
@@ -338,8 +351,8 @@ class key_stream {
     return layout_.make(key, first_column_ + place);
   }
 
-  // The thread's vector of the `index`-th part of a sample: pieces of 64 bytes, spread evenly over the stream. Those
-  // that do not lie in it as a whole are none. Blocks take turns.
+  // The thread's vector of the `index`-th part of a sample: pieces of four vectors, spread evenly over the stream.
+  // Those that do not lie in it as a whole are none. Blocks take turns.
   static constexpr unsigned sampled_items = vector_items;
   __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items]) const {
     constexpr unsigned piece = 4, block_pieces = block_selection::block_threads / piece;
@@ -349,9 +362,9 @@ class key_stream {
     const unsigned at = (index * block_pieces + thread / piece) * num_blocks_ + rank_;
     const unsigned first = (at * step * piece + thread % piece) * vector_items - before_;
     if (first >= size_ || size_ - first < vector_items) return false;
-    const uint4 vector = *reinterpret_cast<const uint4*>(begin_ + first);
+    const vector loaded = *reinterpret_cast<const vector*>(begin_ + first);
     Storage items[vector_items];
-    memcpy(items, &vector, sizeof(uint4));
+    memcpy(items, &loaded, vector_bytes);
 #pragma unroll
     for (unsigned i = 0; i < vector_items; ++i) keys[i] = order_(items[i]);
     return true;
@@ -372,7 +385,7 @@ class key_stream {
   const candidate_layout layout_;
   const Storage* const begin_;
   const unsigned first_column_, size_, rank_, num_blocks_;
-  unsigned before_;  // places from a multiple of 16 bytes to the first key
+  unsigned before_;  // places from a multiple of vector_bytes to the first key
 };
 
 // The candidates that the parts of a row have left.
@@ -386,7 +399,7 @@ class candidate_stream {
     bool is_set;
   };
 
-  static constexpr int chunks_on_their_way = 1;
+  static constexpr int chunks_selected = 1;
 
   __device__ candidate_stream(const candidate* candidates, unsigned size) : candidates_(candidates), size_(size) {}
 
@@ -428,7 +441,7 @@ __device__ void keep_greatest_of(const Stream& stream, candidate* held, block_se
   __syncthreads();
   const unsigned num_chunks = stream.num_chunks();
   typename Stream::threshold least{0, false};
-  constexpr int on_their_way = Stream::chunks_on_their_way;
+  constexpr int on_their_way = Stream::chunks_selected;
   typename Stream::chunk pending[on_their_way];
 #pragma unroll
   for (int i = 0; i < on_their_way; ++i)
@@ -746,7 +759,7 @@ struct streamed_rows {
             static_cast<unsigned>(num_parts),
             static_cast<unsigned>(capacity),
             sorted,
-            sample_of(num_columns / num_parts, 128 / static_cast<unsigned>(layout.key_bits), k, capacity),
+            sample_of(num_columns / num_parts, keys_at_once(layout.key_bits), k, capacity),
             nullptr};
     return true;
   }

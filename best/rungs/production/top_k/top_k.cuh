@@ -21,19 +21,33 @@ namespace rungs::RUNGS_ABI::production {
 // Places behind the last chunk of a row are numbers of 32 bits, too.
 inline constexpr std::size_t most_top_k_columns = 0xffffffff - 2 * chunk_items;
 
-// A call of the two-phase contract. k is at most num_columns.
+// The last way of a call, which all rows may go. For keys of 64 bits it is the only one.
 template <class Order, class Output>
-cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
-                  const Output& output, std::size_t num_rows, std::size_t num_columns, std::size_t k, bool sorted,
-                  cudaStream_t stream) {
-  if (num_columns > most_top_k_columns) return cudaErrorInvalidValue;
+cudaError_t long_top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
+                       const Output& output, const parts::device_limits& limits, std::size_t num_rows,
+                       std::size_t num_columns, std::size_t k, bool sorted, cudaStream_t stream) {
   char* region;
   cudaError_t error;
-  const bool is_empty = num_rows == 0 || k == 0;
-  if (is_empty || (num_columns <= warp_rows::most_columns && k <= warp_rows::most_k)) {
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error) || is_empty) return error;
-    if (group_rows::fit(num_rows, num_columns, k))
-      return launch_group_rows(keys, output, num_rows, num_columns, k, stream);
+  long_plan_of<Order> plan = plan_long_results<Order>(limits, num_rows, num_columns, k);
+  const std::size_t bytes = place_long_results(nullptr, sorted, plan);
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  place_long_results(region, sorted, plan);
+  return launch_long_results(keys, output, plan, sorted, stream);
+}
+
+// The way that suits the rows, of keys of up to 32 bits.
+template <class Order, class Output>
+cudaError_t top_k_by_shape(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
+                           const Output& output, std::size_t num_rows, std::size_t num_columns, std::size_t k,
+                           bool sorted, cudaStream_t stream) {
+  char* region;
+  cudaError_t error;
+  if (num_columns <= warp_rows::most_columns && k <= warp_rows::most_k) {
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+    if constexpr (Order::bits > 8) {
+      if (group_rows::fit(num_rows, num_columns, k))
+        return launch_group_rows(keys, output, num_rows, num_columns, k, stream);
+    }
     return launch_warp_rows(keys, output, num_rows, num_columns, k, stream);
   }
   if (num_columns <= ranked_rows::most_columns) {
@@ -81,11 +95,30 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
     return launch_streamed_rows(keys, output, streamed, limits.overlaps(), stream);
   }
 
-  long_plan plan = plan_long_results(limits, layout, num_rows, num_columns, k);
-  const std::size_t bytes = place_long_results(nullptr, sorted, plan);
-  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-  place_long_results(region, sorted, plan);
-  return launch_long_results(keys, output, plan, sorted, stream);
+  return long_top_k(d_temp_storage, temp_storage_bytes, keys, output, limits, num_rows, num_columns, k, sorted, stream);
+}
+
+// A call of the two-phase contract. k is at most num_columns.
+template <class Order, class Output>
+cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
+                  const Output& output, std::size_t num_rows, std::size_t num_columns, std::size_t k, bool sorted,
+                  cudaStream_t stream) {
+  if (num_columns > most_top_k_columns) return cudaErrorInvalidValue;
+  if (num_rows == 0 || k == 0) {
+    char* region;
+    cudaError_t error;
+    parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error);
+    return error;
+  }
+  if constexpr (Order::bits == 64) {
+    parts::device_limits limits;
+    const cudaError_t error = limits.ask();
+    if (error != cudaSuccess) return error;
+    return long_top_k(d_temp_storage, temp_storage_bytes, keys, output, limits, num_rows, num_columns, k, sorted,
+                      stream);
+  } else {
+    return top_k_by_shape(d_temp_storage, temp_storage_bytes, keys, output, num_rows, num_columns, k, sorted, stream);
+  }
 }
 
 }  // namespace rungs::RUNGS_ABI::production
