@@ -2,6 +2,8 @@
 // allocated; and what run_to_run and gpu_to_gpu promise. Skipped without a GPU. What fails is
 // environment_host_test.cu's.
 #include <gtest/gtest.h>
+#include <cuda/std/functional>
+#include <rungs/device/cuda_std_operators.cuh>
 
 #include <algorithm>
 #include <cmath>
@@ -223,10 +225,10 @@ TYPED_TEST(OrderFree, IntegersByStandardOperators) {
   };
   expect(plus{}, T{3});
   expect(maximum{}, T{-5});
-  expect(std::bit_xor<T>{}, T{3});
-  expect(std::bit_or<>{}, T{0});
-  expect(std::logical_or<>{}, T{0});
-  expect(std::logical_and<>{}, T{1});
+  expect(cuda::std::bit_xor<T>{}, T{3});
+  expect(cuda::std::bit_or<>{}, T{0});
+  expect(cuda::std::logical_or<>{}, T{0});
+  expect(cuda::std::logical_and<>{}, T{1});
 }
 
 // The first of equals in an order in which 2 and -2 are equivalent.
