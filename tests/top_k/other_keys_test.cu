@@ -12,9 +12,9 @@ namespace {
 template <class T>
 struct OtherKeys : TopK<T> {};
 
-using key_types =
+using other_key_types =
     testing::Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, long long, unsigned long long, double>;
-TYPED_TEST_SUITE(OtherKeys, key_types);
+TYPED_TEST_SUITE(OtherKeys, other_key_types);
 
 TYPED_TEST(OtherKeys, ShortRows) {
   for (const std::size_t columns : {1, 7, 31, 32, 33, 64, 65, 128, 200, 256, 257, 512, 1023, 1024})
