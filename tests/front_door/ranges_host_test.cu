@@ -72,7 +72,7 @@ TEST(Ranges, HaveTheNamesOfStructs) {
   expect(1, "rungs::DeviceHistogram");
   expect(1, "rungs::DeviceSegmentedReduce");
   expect(1, "rungs::DeviceSegmentedScan");
-  expect(4, "rungs::DeviceSelect");
+  expect(5, "rungs::DeviceSelect");
   expect(2, "rungs::DevicePartition");
   expect(1, "rungs::DeviceRunLengthEncode");
   expect(1, "rungs::DeviceReduce");
