@@ -228,6 +228,33 @@ TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {
   }
 }
 
+// A page of so many bytes, of which only the number counts.
+struct page {
+  float number;
+  unsigned char rest[59'996];
+  __host__ __device__ operator float() const { return number; }
+};
+struct add_floats {
+  __host__ __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+// Parts are of whole items. Where few of these make a part, a segment has fewer parts than its bytes would fill.
+TEST_F(Segments, LongOnesOfLargeItems) {
+  for (const int n : {1, 3})
+    for (const std::size_t size : {2, 5, 11, 36, 37, 49}) {
+      SCOPED_TRACE(testing::Message() << n << " segments of " << size);
+      std::vector<page> items(n * size);
+      for (std::size_t i = 0; i < items.size(); ++i) items[i].number = static_cast<float>(i % 91);
+      const device_vector<page> in(items);
+      const auto sums = found_by<float>(reduce_call, static_cast<const page*>(in.items), n, size, add_floats{}, 1.0f);
+      for (int s = 0; s < n; ++s) {
+        float expected = 1;
+        for (std::size_t i = 0; i < size; ++i) expected += items[s * size + i].number;
+        EXPECT_EQ(sums[s], expected) << "segment " << s;
+      }
+    }
+}
+
 // The bits of a segment are those of one alone, wherever it lies.
 TYPED_TEST(SegmentsOf, OneSizeHasTheBitsOfOneAlone) {
   using output = typename TestFixture::output;

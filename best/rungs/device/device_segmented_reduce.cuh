@@ -531,14 +531,12 @@ class DeviceSegmentedReduce {
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
                             const device::fixed_segments& segments, cudaStream_t stream) {
     if (segments.segment_size > 0xffffffff) return cudaErrorInvalidValue;
-    const unsigned num_parts = production::parts_of_segment(
-        segments.segment_size, sizeof(typename production::pieces_of_reduction<Reduction>::item));
-    const std::size_t bytes = production::bytes_of_aggregates<T>(segments.num_segments, num_parts);
+    const production::segment_parts parts_of = production::parts_of_segments<Reduction>(segments.segment_size);
+    const std::size_t bytes = production::bytes_of_aggregates<T>(segments.num_segments, parts_of.parts_per_segment);
     char* region;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    return production::reduce_segments<T>(reduction, segments.num_segments,
-                                          static_cast<unsigned>(segments.segment_size), region, stream);
+    return production::reduce_segments<T>(reduction, parts_of, segments.num_segments, region, stream);
   }
   template <class T, class Reduction, class BeginOffsetIteratorT, class EndOffsetIteratorT>
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,

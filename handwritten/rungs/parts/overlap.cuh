@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include "rungs/version.cuh"
+
 namespace rungs::RUNGS_ABI::parts {
 
 // In the first kernel: once all of its blocks have come here or ended, the blocks of the next launch may start.

@@ -706,9 +706,16 @@ cudaError_t try_few_long(const Reduction& reduction, const segment_parts& parts_
   return cudaSuccess;
 }
 
-inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_bytes) {
-  const std::size_t parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);
-  return parts > 1 ? static_cast<unsigned>(parts) : 1;
+// Parts of whole pieces, as even as these allow.
+template <class Reduction>
+segment_parts parts_of_segments(std::size_t segment_items) {
+  constexpr std::size_t item_bytes = sizeof(typename pieces_of_reduction<Reduction>::item);
+  constexpr std::size_t piece_items = piece_items_of_reduction<Reduction>;
+  const std::size_t most_parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);
+  if (most_parts <= 1) return {segment_items, 1, static_cast<unsigned>(segment_items)};
+  const std::size_t part_items = parts::ceil_div(segment_items, most_parts * piece_items) * piece_items;
+  return {segment_items, static_cast<unsigned>(parts::ceil_div(segment_items, part_items)),
+          static_cast<unsigned>(part_items)};
 }
 
 // What the parts of so many segments leave, where a segment has more than one.
@@ -720,21 +727,12 @@ std::size_t bytes_of_aggregates(std::size_t num_segments, unsigned num_parts) {
   return parts::mailboxes<T>::bytes(num_segments * num_parts);
 }
 
-// Every segment, accumulated in T. `storage` has bytes_of_aggregates<T>(num_segments, parts_of_segment(…)) bytes, and
-// is aligned to 16.
+// Every segment, accumulated in T. `storage` has bytes_of_aggregates<T>(num_segments, parts_of.parts_per_segment)
+// bytes, and is aligned to 16.
 template <class T, class Reduction>
-cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size, void* storage,
-                            cudaStream_t stream) {
+cudaError_t reduce_segments(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                            void* storage, cudaStream_t stream) {
   if (num_segments == 0) return cudaSuccess;
-  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>;
-  segment_parts parts_of{segment_size,
-                         parts_of_segment(segment_size, sizeof(typename pieces_of_reduction<Reduction>::item)),
-                         segment_size};
-  if (parts_of.parts_per_segment > 1) {  // of whole pieces; rounded up to them, fewer parts may do
-    parts_of.part_items =
-        static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.parts_per_segment * piece_items)) * piece_items;
-    parts_of.parts_per_segment = static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.part_items));
-  }
   bool is_done = false;
   cudaError_t error = try_few_long<T>(reduction, parts_of, num_segments, storage, is_done, stream);
   if (error != cudaSuccess || is_done) return error;
