@@ -15,7 +15,7 @@ namespace rungs::RUNGS_ABI::production {
 // The aggregate of `size` items, at least one, in the first lane of the warp.
 template <class T, class InputIteratorT, class Op>
 __device__ T reduce_by_warp(const InputIteratorT& items, unsigned size, const Op& op) {
-  using share = share_of_items<parts::warp_threads, T, InputIteratorT, Op>;
+  using share = share_of_items<parts::warp_threads, T, InputIteratorT, Op, 4, 4>;
   const T value = share::reduce(items, size, threadIdx.x % parts::warp_threads, op);
   return reduce_valid_lanes<parts::warp_threads>(value, share::num_valid(size), op);
 }
