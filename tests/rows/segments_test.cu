@@ -472,14 +472,14 @@ TEST_F(Segments, FewHaveTheBitsOfMany) {
   }
 }
 
-// Segments of up to five chunks of 32 KB. Their bits are those of one alone, at any alignment.
+// Segments of up to nine chunks of 32 KB. Their bits are those of one alone, at any alignment.
 template <class T>
 struct SegmentsOfAFewChunks : Segments {
-  static constexpr std::size_t chunk = 32'768 / sizeof(T), longest = 5 * chunk + 1, copies = 4;
+  static constexpr std::size_t chunk = 32'768 / sizeof(T), longest = 8 * chunk + 1, copies = 4;
   static constexpr std::size_t stride = longest + 16 - longest % 16 + 1;
   std::vector<std::size_t> sizes = {chunk / 4 + 1, chunk - 1,         chunk,         chunk + 1,     2 * chunk,
                                     2 * chunk + 1, 5 * chunk / 2 + 7, 3 * chunk + 1, 4 * chunk - 1, 4 * chunk,
-                                    longest,       4 * chunk + 1};
+                                    5 * chunk + 1, 7 * chunk + 3,     8 * chunk,     longest,       4 * chunk + 1};
   using place = KeyValuePair<int, T>;
 
   void SetUp() override {
@@ -536,8 +536,8 @@ struct SegmentsOfAFewChunks : Segments {
 using TypesInChunks = testing::Types<float, double, __half>;
 TYPED_TEST_SUITE(SegmentsOfAFewChunks, TypesInChunks);
 
-// In all numbers that the calls tell apart: most of them, a few neighbours among many, and one in ten where the others
-// are empty.
+// In all numbers that the calls tell apart: most of them, those of up to so many chunks among short ones, a few
+// neighbours among many, and one in ten where the others are empty.
 TYPED_TEST(SegmentsOfAFewChunks, HaveTheBitsOfOneAlone) {
   const auto& sizes = this->sizes;
   std::mt19937 engine(16);
@@ -551,6 +551,15 @@ TYPED_TEST(SegmentsOfAFewChunks, HaveTheBitsOfOneAlone) {
     for (std::size_t s = 0; s < n; ++s)
       if (engine() % 10 == 0) sparse[s] = sizes[engine() % sizes.size()];
     if (n <= 5 * most) this->expect_same(mostly);
+    for (const std::size_t most_chunks : {4, 8})
+      for (const unsigned one_of : {1, 3, 5}) {
+        std::vector<std::size_t> up_to(n);
+        for (std::size_t& size : up_to) {
+          size = engine() % one_of == 0 ? sizes[engine() % sizes.size()] : engine() % 2 * 10;
+          if (size > most_chunks * this->chunk) size = this->chunk / 4 + 1;
+        }
+        if (n <= most) this->expect_same(up_to);
+      }
     this->expect_same(neighbours);
     this->expect_same(sparse);
   }

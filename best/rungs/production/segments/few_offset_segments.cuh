@@ -7,7 +7,8 @@
 //
 // A block that has all of a segment of up to four chunks reduces these at once (chunks_at_once), where that is cheaper.
 // It does so behind the chunks that it takes one by one, and before it merges what other blocks post. If there are no
-// more segments than blocks, and not too few of up to four chunks, each block has that of its number.
+// more segments than blocks, and not too few of up to four chunks, each block has that of its number. If there are more,
+// a quarter of them has a few chunks and none is longer, blocks take these in turn (segments_in_turn.cuh).
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "rungs/parts/tags.cuh"
 #include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/segments/segment_chunks.cuh"
+#include "rungs/production/segments/segments_in_turn.cuh"
 #include "rungs/production/segments/short_segments.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -38,6 +40,12 @@ inline constexpr int fewest_own_segments = 64;
 
 // Aggregates of more than 8 bytes are reduced as without it, unless there are so many segments and no more than blocks.
 inline constexpr std::size_t fewest_of_large_at_once = 100;
+
+// Most chunks of a segment where blocks take segments in turn. Of few segments the last ones would take longer than
+// chunks that are shared out.
+inline unsigned most_chunks_in_turn(std::size_t num_segments, std::size_t resident) {
+  return num_segments <= 2 * resident ? 4 : 8;
+}
 
 // What blocks have posted of a segment's chunks, or will have.
 template <class T>
@@ -60,15 +68,17 @@ struct posted_chunks {
   __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
 };
 
-template <class T, class Reduction, class Offsets, bool some_at_once>
+template <class T, class Reduction, class Offsets, bool some_at_once, bool many>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
+  static constexpr bool may_take_in_turn = many;       // more segments than blocks, and all blocks are resident
   static constexpr bool takes_at_once = some_at_once;  // segments of up to four chunks
   unsigned num_segments, tile_segments;                // of all, and of a block's warps
   unsigned sharing_blocks;                             // the first ones, which are resident at once
   double per_block;                                    // 1 / their number
   parts::mailboxes<T> mailboxes;                       // of chunks
   parts::tag of_call;
-  bool may_take_own;  // each block, with the segment of its number
+  bool may_take_own;      // each block, with the segment of its number
+  unsigned most_in_turn;  // items of a segment, where blocks take them in turn
 };
 
 // Chunks, and their weights, which differ where chunks have more than 32 KB. One word, so that both add up at once.
@@ -104,6 +114,8 @@ struct few_segments_worker {
 
   using flight = chunks_in_flight<T, iterator, op_of_call>;
   using at_once = chunks_at_once<T, item>;
+  using in_turn = segments_in_turn<Call>;
+  static constexpr bool takes_in_turn = Call::may_take_in_turn && in_turn::are_taken;
   static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
 
   // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
@@ -132,17 +144,26 @@ struct few_segments_worker {
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
     unsigned long long sum = 0, sum_at_once = 0;  // of the thread's segments
+    bool has_long = false;
+    unsigned num_middle = 0;
     if (shares())
       for_own_segments([&](unsigned, typename Call::count size, chunk_counts counts) {
         (is_at_once(size) ? sum_at_once : sum) += counts.word;
+        ++num_middle;
+        if (takes_in_turn && size > call.most_in_turn) has_long = true;
       });
     if (threadIdx.x == 0) {
       own.num_cut = own.num_whole = 0;
       if constexpr (Call::takes_at_once) own.num_at_once = 0;
     }
     if (exists && size <= Call::most_warp_items)
-      reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
+      reduce_short_segment<8, 8>(call, segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
     if (__syncthreads_or(sum > 0 || sum_at_once > 0)) {
+      if constexpr (takes_in_turn)
+        if (!__syncthreads_or(has_long) && are_alike(num_middle)) {
+          in_turn::run(call, gridDim.x, reinterpret_cast<T*>(own.held));
+          return parts::wait_until_cleared();
+        }
       bool takes_own = false;
       if constexpr (Call::takes_at_once) {
         takes_own = call.may_take_own && __syncthreads_count(sum_at_once > 0) >= fewest_own_segments;
@@ -161,6 +182,12 @@ struct few_segments_worker {
 
   static __device__ bool is_at_once(typename Call::count size) {
     return Call::takes_at_once && size > Call::most_warp_items && size <= at_once::most * chunk_items;
+  }
+
+  // Whether a quarter of the segments is of middle size, or nearly so.
+  __device__ bool are_alike(unsigned num_middle) const {
+    const unsigned of_thread = (call.num_segments + segment_block_threads - 1) / segment_block_threads;
+    return 2 * __syncthreads_count(4 * num_middle >= of_thread) > segment_block_threads;
   }
 
   // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
@@ -186,24 +213,6 @@ struct few_segments_worker {
   }
   __device__ void write(std::size_t segment, const T& aggregate, bool has_items = true) const {
     call.reduction.write(segment, aggregate, has_items);
-  }
-
-  // By the caller's warp.
-  template <class Items>
-  __device__ void reduce_short(unsigned segment, const Items& items, unsigned size) const {
-    const auto& op = call.reduction.op;
-    const unsigned lane = threadIdx.x % parts::warp_threads;
-    T value;
-    unsigned num_valid;
-    if (size <= short_segments<T>::most_items) {
-      value = short_segments<T>::reduce_alone(items, size, num_valid, op);
-    } else {
-      using share = share_of_items<parts::warp_threads, T, Items, op_of_call, 8>;
-      value = share::reduce(items, size, lane, op);
-      num_valid = share::num_valid(size);
-    }
-    value = reduce_valid_lanes<parts::warp_threads>(value, num_valid, op);
-    if (lane == 0) write(segment, value, size > 0);
   }
 
   // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments, less those that blocks
@@ -385,11 +394,12 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   error = limits.ask();
   if (error == cudaSuccess) error = storage.open(region, bytes, stream);
   if (error != cudaSuccess) return error;
+  using item = typename offset_segments_call<T, Reduction, Offsets>::item;
   const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
   const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
   const std::size_t blocks = for_warps > resident ? for_warps : resident;
-  const auto launch = [&](auto takes_at_once) {
-    using call = few_segments_call<T, Reduction, Offsets, takes_at_once>;
+  const auto launch = [&](auto takes_at_once, auto many) {
+    using call = few_segments_call<T, Reduction, Offsets, takes_at_once, many>;
     const call made{{reduction, offsets},
                     static_cast<unsigned>(num_segments),
                     static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
@@ -397,15 +407,17 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
                     1.0 / static_cast<double>(resident),
                     parts::mailboxes<T>(region),
                     storage.of_call,
-                    num_segments <= resident};
+                    num_segments <= resident,
+                    most_chunks_in_turn(num_segments, resident) * call::cut::template least_items<item>};
     return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
                                     stream, made);
   };
-  using item = typename offset_segments_call<T, Reduction, Offsets>::item;
   constexpr bool can = chunks_at_once<T, item>::of_few, always = can && sizeof(T) <= 8;
+  if (num_segments > resident && for_warps <= resident) return launch(std::bool_constant<always>{}, std::true_type{});
   if constexpr (can && !always)
-    if (num_segments >= fewest_of_large_at_once && num_segments <= resident) return launch(std::true_type{});
-  return launch(std::bool_constant<always>{});
+    if (num_segments >= fewest_of_large_at_once && num_segments <= resident)
+      return launch(std::true_type{}, std::false_type{});
+  return launch(std::bool_constant<always>{}, std::false_type{});
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -12,10 +12,17 @@
 
 namespace rungs::RUNGS_ABI::production {
 
+// Blocks of a multiprocessor, and pieces of a lane that are on their way at once: large aggregates take more registers.
+template <class T>
+inline constexpr int segment_tile_blocks = sizeof(T) > 4 ? 4 : 5;
+template <class T>
+inline constexpr unsigned tile_pieces_at_once = sizeof(T) > 4 ? 8 : 4;
+
 // The aggregate of `size` items, at least one, in the first lane of the warp.
 template <class T, class InputIteratorT, class Op>
 __device__ T reduce_by_warp(const InputIteratorT& items, unsigned size, const Op& op) {
-  using share = share_of_items<parts::warp_threads, T, InputIteratorT, Op>;
+  using share =
+      share_of_items<parts::warp_threads, T, InputIteratorT, Op, tile_pieces_at_once<T>, tile_pieces_at_once<T>>;
   const T value = share::reduce(items, size, threadIdx.x % parts::warp_threads, op);
   return reduce_valid_lanes<parts::warp_threads>(value, share::num_valid(size), op);
 }
@@ -119,7 +126,8 @@ struct segments_tile {
   }
 };
 template <class Call>
-__global__ void __launch_bounds__(segment_block_threads, 5) segment_tiles_kernel(const __grid_constant__ Call call) {
+__global__ void __launch_bounds__(segment_block_threads, segment_tile_blocks<typename Call::T>)
+    segment_tiles_kernel(const __grid_constant__ Call call) {
   __shared__ typename segments_tile<Call>::shared shared;
   parts::let_next_launch_start();
   segments_tile<Call>::run(call, shared);

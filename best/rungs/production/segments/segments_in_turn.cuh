@@ -1,0 +1,100 @@
+// Segments of middle size, each reduced by one block. Where many segments are such, and none is longer, blocks take
+// segments in turn.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "rungs/parts/warp.cuh"
+#include "rungs/production/segments/pieces.cuh"
+#include "rungs/production/segments/segment_chunks.cuh"
+#include "rungs/production/segments/short_segments.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// A block takes its segments with one barrier. Its warps keep what they have of each chunk, so the bits are those of
+// chunks that are merged one by one.
+template <class Call>
+struct segments_in_turn {
+  using T = typename Call::T;
+  using item = typename Call::item;
+  using iterator = typename Call::Reduction::Items::iterator;
+  using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
+  using share = share_of_items<segment_block_threads, T, iterator, op_of_call, 4, sizeof(item) < 8 ? 4 : 2>;
+
+  static constexpr bool are_taken = pieces_of<iterator>::in_vectors && sizeof(T) <= 16;
+  static constexpr unsigned chunk_items = Call::cut::template least_items<item>;
+  static constexpr unsigned most_segments = segment_block_warps, most_chunks = 8;
+  static constexpr unsigned num_kept = are_taken ? most_segments * most_chunks * segment_block_warps : 1;
+
+  // Of the block's segments, that of its number and those at such distances from it, the ones of middle size. There
+  // are up to most_segments. All threads call it.
+  static __noinline__ __device__ void run(const Call& call, unsigned distance, T* kept) {
+    const auto& op = call.reduction.op;
+    const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
+    const unsigned segment = blockIdx.x + lane % most_segments * distance;
+    const bool exists = segment < call.num_segments;
+    const auto begin = exists ? call.offsets.begin(segment) : 0;
+    const auto size = exists ? call.offsets.size(segment, begin) : 0;
+    const unsigned middle = __ballot_sync(parts::full_mask, size > Call::most_warp_items) & ((1u << most_segments) - 1);
+#pragma unroll 1
+    for (unsigned left = middle; left != 0; left &= left - 1) {
+      const int owner = __ffs(static_cast<int>(left)) - 1;
+      const auto its_begin = __shfl_sync(parts::full_mask, begin, owner);
+      const auto its_size = static_cast<unsigned>(__shfl_sync(parts::full_mask, size, owner));
+      collect(call.reduction.items.of_segment(its_begin), its_size, op, of_segment(kept, owner));
+    }
+    __syncthreads();
+    // Each warp has the segment of its number.
+    const auto own_size = static_cast<unsigned>(__shfl_sync(parts::full_mask, size, warp));
+    if (middle >> warp & 1) {
+      const T value = merge(own_size, op, of_segment(kept, warp));
+      if (lane == 0) call.reduction.write(blockIdx.x + warp * distance, value, true);
+    }
+  }
+
+ private:
+  static __device__ T* of_segment(T* kept, unsigned number) {
+    return kept + number * (most_chunks * segment_block_warps);
+  }
+
+  // Keeps what the caller's warp has of each chunk.
+  static __device__ void collect(iterator items, unsigned size, const op_of_call& op, T* kept) {
+    const unsigned warp = threadIdx.x / parts::warp_threads, before = warp * parts::warp_threads;
+    kept += warp;
+#pragma unroll 1
+    for (;; kept += segment_block_warps) {
+      const unsigned chunk_size = parts::at_most(size, chunk_items), num_valid = share::num_valid(chunk_size);
+      T value = share::reduce(items, chunk_size, threadIdx.x, op);
+      value = reduce_valid_lanes<parts::warp_threads>(value, num_valid > before ? num_valid - before : 0, op);
+      if (threadIdx.x % parts::warp_threads == 0) *kept = value;
+      if (size <= chunk_items) break;
+      size -= chunk_items;
+      items = items + static_cast<std::ptrdiff_t>(chunk_items);
+    }
+  }
+
+  // By one warp, the aggregate in its first lane.
+  static __device__ T merge(unsigned size, const op_of_call& op, const T* kept) {
+    constexpr unsigned at_once = parts::warp_threads / segment_block_warps;  // chunks
+    const unsigned lane = threadIdx.x % parts::warp_threads, num_chunks = (size + chunk_items - 1) / chunk_items;
+    T of_lanes;  // of a chunk each
+#pragma unroll 1
+    for (unsigned first = 0; first < num_chunks; first += at_once) {
+      const unsigned begin = (first + lane / segment_block_warps) * chunk_items;
+      const unsigned num_valid = size > begin ? share::num_valid(parts::at_most(size - begin, chunk_items)) : 0;
+      const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
+      const T value =
+          reduce_valid_lanes<segment_block_warps>(kept[first * segment_block_warps + lane], valid_warps, op);
+      if (num_chunks == 1) return value;
+      const int lane_of_chunk = lane * segment_block_warps % parts::warp_threads;
+      const T of_chunk =
+          parts::by_words(value, [=](auto word) { return __shfl_sync(parts::full_mask, word, lane_of_chunk); });
+      if (first == 0 || lane / at_once == first / at_once) of_lanes = of_chunk;
+    }
+    return reduce_valid_lanes<parts::warp_threads>(of_lanes, num_chunks, op);
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI::production
