@@ -404,6 +404,58 @@ TEST_F(Segments, StructsAndIterators) {
   }
 }
 
+// Items of `sizeof` 2 that may begin at any byte, of 8 and 16 that begin at multiples of four: vectors cut the items.
+template <class Word, int words>
+struct packed_words {
+  Word word[words];
+  bool operator==(const packed_words&) const = default;
+};
+struct add_words {
+  template <class Word, int words>
+  __host__ __device__ packed_words<Word, words> operator()(const packed_words<Word, words>& a,
+                                                           const packed_words<Word, words>& b) const {
+    packed_words<Word, words> sum;
+    for (int i = 0; i < words; ++i) sum.word[i] = static_cast<Word>(a.word[i] + b.word[i]);
+    return sum;
+  }
+};
+
+template <class Word, int words>
+void expect_right_between_multiples_of_their_size(std::size_t n, std::size_t size) {
+  using item = packed_words<Word, words>;
+  for (const std::size_t first : {1, words - 1}) {
+    SCOPED_TRACE(testing::Message() << n << " segments of " << size << " items of " << sizeof(item) << " bytes at word "
+                                    << first);
+    std::vector<Word> host(first + n * size * words);
+    std::mt19937 engine(static_cast<unsigned>(size));
+    for (Word& word : host) word = static_cast<Word>(engine());
+    const device_vector<Word> in(host);
+    const auto sums =
+        found_by<item>(reduce_call, reinterpret_cast<const item*>(in.items + first), n, size, add_words{}, item{{1}});
+    for (std::size_t s = 0; s < n; ++s) {
+      item expected{{1}};
+      for (std::size_t i = 0; i < size * words; ++i) {
+        Word& sum = expected.word[i % words];
+        sum = static_cast<Word>(sum + host[first + s * size * words + i]);
+      }
+      ASSERT_EQ(sums[s], expected) << "segment " << s;
+    }
+  }
+}
+
+TEST_F(Segments, ItemsBetweenMultiplesOfTheirSize) {
+  for (const std::size_t size : {1, 2, 3, 5, 7, 9, 15}) {
+    expect_right_between_multiples_of_their_size<unsigned, 2>(100, size);
+    expect_right_between_multiples_of_their_size<unsigned, 2>(20'001, size);
+    expect_right_between_multiples_of_their_size<unsigned, 4>(100, size);
+    expect_right_between_multiples_of_their_size<unsigned, 4>(33'001, size);
+  }
+  for (const std::size_t size : {3, 31, 129, 300, 1001, 2047}) {
+    expect_right_between_multiples_of_their_size<unsigned char, 2>(100, size);
+    expect_right_between_multiples_of_their_size<unsigned short, 2>(100, size);
+  }
+}
+
 // Segments of more chunks than one group has, and of so many that chunks grow.
 TEST_F(Segments, GiantsBetweenOffsets) {
   const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384, 150'000'001};

@@ -134,7 +134,7 @@ struct cross_entropy_operation : log_sum_operation<T> {
     float loss = NAN;
     if (target == also.ignored) {
       loss = 0;
-    } else if (target >= 0 && static_cast<unsigned long long>(target) < this->num_columns) {
+    } else if (static_cast<unsigned long long>(target) < this->num_columns) {  // negative ones become greater
       loss = all.base() - production::to_float(this->in.row(row)[target]) + logarithm;
     }
     d_losses[row] = loss;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -406,10 +407,16 @@ __device__ T reduce_alone(const InputIteratorT& items, unsigned size, const Op& 
 }
 
 // A block copies bytes of the input to shared memory in whole vectors, and returns by how much the first begins before
-// them. Vectors that lie in the input as a whole come asynchronously, others by items.
+// them. Vectors that lie in the input as a whole come asynchronously, others by units of the items' alignment.
 template <int threads, bool change_places, class Item>
 __device__ unsigned copy_to_shared_memory(const held_vectors<change_places>& held, const Item* items,
                                           std::size_t input_bytes, std::size_t begin, unsigned num_bytes) {
+  // Items may begin at less than a multiple of their size: then vectors cut them.
+  using unit = std::conditional_t<
+      alignof(Item) == sizeof(Item), Item,
+      std::conditional_t<alignof(Item) == 1, std::uint8_t,
+                         std::conditional_t<alignof(Item) == 2, std::uint16_t,
+                                            std::conditional_t<alignof(Item) == 4, unsigned, unsigned long long>>>>;
   const auto* const input = reinterpret_cast<const unsigned char*>(items);
   const unsigned before = reinterpret_cast<std::uintptr_t>(input + begin) % 16;
   const unsigned num_vectors = (before + num_bytes + 15) / 16;
@@ -418,10 +425,10 @@ __device__ unsigned copy_to_shared_memory(const held_vectors<change_places>& hel
     if (at < input_bytes && input_bytes - at >= 16) {
       copy_16_bytes(&held[v], reinterpret_cast<const uint4*>(input + at));
     } else {
-      for (unsigned i = 0; i < 16; i += sizeof(Item))
+      for (unsigned i = 0; i < 16; i += sizeof(unit))
         if (at + i < input_bytes)
-          *reinterpret_cast<Item*>(reinterpret_cast<unsigned char*>(&held[v]) + i) =
-              *reinterpret_cast<const Item*>(input + at + i);
+          *reinterpret_cast<unit*>(reinterpret_cast<unsigned char*>(&held[v]) + i) =
+              *reinterpret_cast<const unit*>(input + at + i);
     }
   }
   wait_for_copies();
