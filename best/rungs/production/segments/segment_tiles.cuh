@@ -13,8 +13,14 @@
 namespace rungs::RUNGS_ABI::production {
 
 // Blocks of a multiprocessor, and pieces of a lane that are on their way at once: large aggregates take more registers.
+// Before sm_80 a multiprocessor has room for 1,024 threads.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+template <class T>
+inline constexpr int segment_tile_blocks = 4;
+#else
 template <class T>
 inline constexpr int segment_tile_blocks = sizeof(T) > 4 ? 4 : 5;
+#endif
 template <class T>
 inline constexpr unsigned tile_pieces_at_once = sizeof(T) > 4 ? 8 : 4;
 
