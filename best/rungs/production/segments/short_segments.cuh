@@ -97,9 +97,11 @@ struct short_segments {
   }
 };
 
-// A segment of up to most_warp_items, by the caller's warp. So many pieces of a lane are on their way at once.
+// A segment of up to most_warp_items, by the caller's warp. So many pieces of a lane are on their way at once. It takes
+// no registers of the caller.
 template <unsigned aligned_at_once, unsigned unaligned_at_once, class Call, class Items>
-__device__ void reduce_short_segment(const Call& call, std::size_t segment, const Items& items, unsigned size) {
+__noinline__ __device__ void reduce_short_segment(const Call& call, std::size_t segment, const Items& items,
+                                                  unsigned size) {
   using T = typename Call::T;
   const auto& op = call.reduction.op;
   const unsigned lane = threadIdx.x % parts::warp_threads;
