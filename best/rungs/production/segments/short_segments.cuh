@@ -97,11 +97,9 @@ struct short_segments {
   }
 };
 
-// A segment of up to most_warp_items, by the caller's warp. So many pieces of a lane are on their way at once. It takes
-// no registers of the caller.
+// A segment of up to most_warp_items, by the caller's warp. So many pieces of a lane are on their way at once.
 template <unsigned aligned_at_once, unsigned unaligned_at_once, class Call, class Items>
-__noinline__ __device__ void reduce_short_segment(const Call& call, std::size_t segment, const Items& items,
-                                                  unsigned size) {
+__device__ void reduce_short_segment(const Call& call, std::size_t segment, const Items& items, unsigned size) {
   using T = typename Call::T;
   const auto& op = call.reduction.op;
   const unsigned lane = threadIdx.x % parts::warp_threads;
