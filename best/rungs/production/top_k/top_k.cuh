@@ -13,6 +13,7 @@
 #include "rungs/production/top_k/group_rows.cuh"
 #include "rungs/production/top_k/long_results.cuh"
 #include "rungs/production/top_k/ranked_rows.cuh"
+#include "rungs/production/top_k/sampled_row.cuh"
 #include "rungs/production/top_k/streamed_rows.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
 
@@ -114,6 +115,9 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
     parts::device_limits limits;
     const cudaError_t error = limits.ask();
     if (error != cudaSuccess) return error;
+    if (num_rows == 1)
+      return top_k_of_sampled_row(d_temp_storage, temp_storage_bytes, keys, output, limits, num_columns, k, sorted,
+                                  stream);
     return long_top_k(d_temp_storage, temp_storage_bytes, keys, output, limits, num_rows, num_columns, k, sorted,
                       stream);
   } else {

@@ -1,0 +1,652 @@
+// The greatest k of one long row of 64-bit keys, by one read of it.
+//
+//   sample   a block reads 8,192 candidates at places that a hash spreads. Two of them are bounds. At least k
+//   candidates
+//            of the row reach the lower one; where k is large, fewer than k reach the upper one.
+//   gather   all blocks read the row. What reaches the upper bound belongs to the k. What lies between is gathered.
+//   ...      the same once or twice for those gathered, until few are left
+//   finish   each of the few counts how many come before it
+//
+// No two candidates are equal, since the column decides between equal keys. So the keys' values do not matter: the
+// bounds are as tight for many equal keys as for random ones.
+//
+// The bounds hold with five standard deviations. Where one fails, the last launch finds the k-th digit by digit. Its
+// blocks wait for each other, so that launch is cooperative.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/overlap.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/production/top_k/block_selection.cuh"
+#include "rungs/production/top_k/long_results.cuh"
+#include "rungs/production/top_k/streamed_rows.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// A key by its order, and the complement of its column. Of equal keys the one with more of these comes first.
+struct alignas(16) placed_key {
+  unsigned long long key;
+  unsigned before;
+
+  __device__ bool reaches(const placed_key& bound) const {
+    return key > bound.key || (key == bound.key && before >= bound.before);
+  }
+  __device__ unsigned column() const { return ~before; }
+};
+
+struct sampled_row {
+  static constexpr int sampling_threads = 1024, samples_per_thread = 8;
+  static constexpr unsigned most_samples = sampling_threads * samples_per_thread;
+  static constexpr int gathering_threads = block_selection::block_threads;
+  static constexpr unsigned least_columns = 4096;  // of fewer, each counts how many come before it
+  static constexpr unsigned most_ranked = 8192;    // candidates of which each counts how many come before it
+  static constexpr std::size_t most_ranked_k = 4096;
+  static constexpr int most_rounds = 4,
+                       num_digits = (96 + block_selection::digit_bits - 1) / block_selection::digit_bits;
+  static constexpr double deviations = 5, least_distance = 4;
+};
+
+// The place of sample i of `num_samples`, of `size` candidates: anywhere in the i-th of equal shares.
+__host__ __device__ inline unsigned sampled_place(unsigned i, unsigned num_samples, unsigned size) {
+  const auto begin = static_cast<unsigned>(static_cast<unsigned long long>(size) * i / num_samples);
+  const auto end = static_cast<unsigned>(static_cast<unsigned long long>(size) * (i + 1) / num_samples);
+  unsigned word = (i + 1) * 0x9e3779b1u;
+  word = (word ^ word >> 15) * 0x85ebca77u;
+  word = (word ^ word >> 13) * 0xc2b2ae3du;
+  word ^= word >> 16;
+  return begin + static_cast<unsigned>(static_cast<unsigned long long>(word) * (end - begin) >> 32);
+}
+
+// How many samples are to reach each bound. A bound may miss it by `slack`, to the safe side.
+struct sampled_ranks {
+  unsigned lower, upper, slack;
+
+  __host__ __device__ sampled_ranks(double needed, double size, double num_samples) {
+    const double expected = needed * num_samples / size;
+    const double share = expected / num_samples;
+    const double distance =
+        sampled_row::deviations * sqrt(expected * (share < 1 ? 1 - share : 0.)) + sampled_row::least_distance;
+    lower = static_cast<unsigned>(expected + distance) + 1;
+    upper = expected > distance ? static_cast<unsigned>(expected - distance) : 0;
+    slack = static_cast<unsigned>(distance / 4);
+  }
+};
+
+// What a round leaves: its bounds, and how many candidates are where.
+struct sampled_round {
+  placed_key lower, upper;
+  unsigned needed;    // how many of the round's candidates belong to the k
+  unsigned gathered;  // between the bounds
+  unsigned chosen;    // reach the upper bound
+  bool failed;
+};
+
+struct sampled_state {
+  sampled_round rounds[sampled_row::most_rounds];
+  unsigned arrivals, collected;
+};
+
+struct sampled_plan {
+  candidate_layout layout;
+  std::size_t k;
+  unsigned num_columns, num_parts, num_rounds;
+  bool ranks_all;  // all k are ranked, so none are chosen before
+  unsigned rooms[sampled_row::most_rounds];
+  sampled_state* d_state;
+  unsigned* d_bins;         // of each digit
+  placed_key* d_places[2];  // rounds take turns
+
+  __host__ __device__ placed_key* gathered_by(unsigned round) const { return d_places[round % 2]; }
+  __device__ unsigned begin_of(unsigned part) const {
+    constexpr unsigned unit = 64;
+    if (part == num_parts) return num_columns;
+    return static_cast<unsigned>(static_cast<unsigned long long>(num_columns / unit) * part / num_parts) * unit;
+  }
+};
+
+// Whether a round left what the next one needs.
+__device__ inline bool is_complete(const sampled_round& round, unsigned room) {
+  return !round.failed && round.chosen <= round.needed && round.needed - round.chosen <= round.gathered &&
+         round.gathered <= room;
+}
+
+// The bits of a key from its order, as bits_of.
+template <class Order>
+__device__ bool wide_bits_of(const Order& order, unsigned long long key, typename Order::Storage& raw) {
+  unsigned long long word = key ^ order.flip;
+  if constexpr (Order::is_float) {
+    word = word > Order::sign ? word - Order::sign : 0ull - word;
+    const unsigned long long magnitude = word & ~Order::sign;
+    if (magnitude == 0 || magnitude > order.infinity) return false;
+  }
+  raw = word;
+  return true;
+}
+
+// Where the results go: to the output, or to be sorted.
+template <class Order, class Output>
+struct output_results {
+  Order order;
+  Output output;
+
+  __device__ void operator()(std::size_t rank, const placed_key& each) const {
+    typename Order::Storage raw;
+    if (wide_bits_of(order, each.key, raw))
+      output.write(0, rank, each.column(), raw);
+    else
+      output.write(0, rank, each.column());
+  }
+};
+struct sortable_results {
+  candidate_layout layout;
+  wide_candidate* d_candidates;
+
+  __device__ void operator()(std::size_t rank, const placed_key& each) const {
+    d_candidates[rank] = layout.make(each.key, each.column());
+  }
+};
+
+// --- sample
+
+// The samples of a block, in registers.
+struct block_samples {
+  static constexpr int warps = sampled_row::sampling_threads / parts::warp_threads;
+  struct shared {
+    unsigned counts[2][warps];
+    unsigned ones[3], zeros[3];  // bits that are set, or not, in one of a class
+  };
+
+  placed_key own[sampled_row::samples_per_thread];  // those that do not exist are 0
+  unsigned size;
+  shared& memory;
+  int turn = 0;
+
+  static __device__ unsigned index(int i) { return i * sampled_row::sampling_threads + threadIdx.x; }
+
+  // How many reach the bound, which is not 0. All threads call it.
+  __device__ unsigned count(const placed_key& bound) {
+    unsigned reaching = 0;
+#pragma unroll
+    for (int i = 0; i < sampled_row::samples_per_thread; ++i)
+      reaching += __popc(__ballot_sync(parts::full_mask, own[i].reaches(bound)));
+    turn ^= 1;
+    if (threadIdx.x % parts::warp_threads == 0) memory.counts[turn][threadIdx.x / parts::warp_threads] = reaching;
+    __syncthreads();
+    unsigned all = memory.counts[turn][threadIdx.x % parts::warp_threads];
+#pragma unroll
+    for (int distance = parts::warp_threads / 2; distance > 0; distance /= 2)
+      all += __shfl_xor_sync(parts::full_mask, all, distance);
+    return all;
+  }
+
+  // Of the samples that have the bound's bits above `bit`: adds to the bound what they share, and returns the greatest
+  // bit in which two of them differ, or -1.
+  __device__ int skip_shared_bits(placed_key& bound, int bit) {
+    unsigned ones[3] = {0, 0, 0}, zeros[3] = {0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < sampled_row::samples_per_thread; ++i) {
+      const placed_key differing = {own[i].key ^ bound.key, own[i].before ^ bound.before};
+      const bool inside = bit >= 95   ? true
+                          : bit >= 31 ? differing.key >> (bit - 31) == 0
+                                      : differing.key == 0 && differing.before >> (bit + 1) == 0;
+      if (index(i) >= size || !inside) continue;
+      const unsigned words[3] = {own[i].before, static_cast<unsigned>(own[i].key),
+                                 static_cast<unsigned>(own[i].key >> 32)};
+#pragma unroll
+      for (int w = 0; w < 3; ++w) {
+        ones[w] |= words[w];
+        zeros[w] |= ~words[w];
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x < 3) memory.ones[threadIdx.x] = memory.zeros[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < 3; ++w) {
+#pragma unroll
+      for (int distance = parts::warp_threads / 2; distance > 0; distance /= 2) {
+        ones[w] |= __shfl_xor_sync(parts::full_mask, ones[w], distance);
+        zeros[w] |= __shfl_xor_sync(parts::full_mask, zeros[w], distance);
+      }
+      if (threadIdx.x % parts::warp_threads == 0) {
+        atomicOr(memory.ones + w, ones[w]);
+        atomicOr(memory.zeros + w, zeros[w]);
+      }
+    }
+    __syncthreads();
+    unsigned words[3];
+    int first = -1;
+#pragma unroll
+    for (int w = 2; w >= 0; --w) {
+      const unsigned differing = first < 0 ? memory.ones[w] & memory.zeros[w] : 0xffffffff;
+      words[w] = memory.ones[w];
+      if (first < 0 && differing != 0) {
+        const int highest = 31 - __clz(static_cast<int>(differing));
+        words[w] &= ~((2u << highest) - 1);
+        first = 32 * w + highest;
+      } else if (first >= 0) {
+        words[w] = 0;
+      }
+    }
+    bound = {static_cast<unsigned long long>(words[2]) << 32 | words[1], words[0]};
+    return first;
+  }
+
+  // A bound that at least `least` and at most `most` samples reach.
+  __device__ placed_key bound(unsigned least, unsigned most) {
+    placed_key found{0, 0};
+    unsigned reaching = size, above = 0;  // the bound, and the end of its class
+    int bit = skip_shared_bits(found, 95);
+    while (reaching > most && bit >= 0) {
+      placed_key next = found;
+      if (bit >= 32)
+        next.key |= 1ull << (bit - 32);
+      else
+        next.before |= 1u << bit;
+      const unsigned with = count(next);
+      const bool is_shared = with == reaching || with == above;
+      if (with >= least) {
+        found = next;
+        reaching = with;
+      } else {
+        above = with;
+      }
+      --bit;
+      if (is_shared && reaching > most) bit = skip_shared_bits(found, bit);
+    }
+    return found;
+  }
+};
+
+template <class Order>
+__global__ void __launch_bounds__(sampled_row::sampling_threads)
+    sample_bounds_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
+                         unsigned round) {
+  __shared__ block_samples::shared memory;
+  __shared__ sampled_round shared_before;
+  parts::let_next_launch_start();
+  sampled_round& now = plan.d_state->rounds[round];
+  unsigned needed = static_cast<unsigned>(plan.k), size = plan.num_columns;
+  bool failed = false;
+  if (round > 0) {
+    parts::wait_for_launch_before();
+    if (threadIdx.x == 0) shared_before = plan.d_state->rounds[round - 1];
+    __syncthreads();
+    const sampled_round& before = shared_before;
+    failed = !is_complete(before, plan.rooms[round - 1]);
+    needed = before.needed - before.chosen;
+    size = before.gathered;
+  }
+  placed_key lower{0, 0}, upper{~0ull, 0xffffffff};
+  if (!failed && (round == 0 || size > sampled_row::least_columns)) {
+    const unsigned num_samples = min(size, sampled_row::most_samples);
+    block_samples samples{{}, num_samples, memory};
+    const placed_key* const gathered = round > 0 ? plan.gathered_by(round - 1) : nullptr;
+#pragma unroll
+    for (int i = 0; i < sampled_row::samples_per_thread; ++i) {
+      const unsigned index = block_samples::index(i);
+      samples.own[i] = {0, 0};
+      if (index >= num_samples) continue;
+      const unsigned place = sampled_place(index, num_samples, size);
+      if (round > 0)
+        samples.own[i] = gathered[place];
+      else
+        samples.own[i] = {keys.data[place], ~place};
+    }
+    if (round == 0)
+#pragma unroll
+      for (int i = 0; i < sampled_row::samples_per_thread; ++i)
+        if (block_samples::index(i) < num_samples) samples.own[i].key = keys.order(samples.own[i].key);
+    const sampled_ranks ranks(needed, size, num_samples);
+    if (ranks.lower < num_samples) lower = samples.bound(ranks.lower, ranks.lower + ranks.slack);
+    if (!plan.ranks_all && ranks.upper > ranks.slack) upper = samples.bound(ranks.upper - ranks.slack, ranks.upper);
+  }
+  if (threadIdx.x == 0) {
+    now = {lower, upper, needed, 0, 0, failed};
+    if (round == 0) plan.d_state->arrivals = plan.d_state->collected = 0;
+  }
+}
+
+// --- gather
+
+// What the threads of a warp have to write: to one place after the other, 64 at once.
+struct warp_outlet {
+  static constexpr unsigned at_once = 64, room = at_once + parts::warp_threads;
+  struct shared {
+    unsigned long long keys[room];
+    unsigned befores[room];
+  };
+
+  shared& memory;
+  unsigned* counter;
+  unsigned size = 0;
+
+  // Whole warps call it.
+  template <class Put>
+  __device__ void add(bool wanted, const placed_key& each, Put put) {
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    const unsigned lanes = __ballot_sync(parts::full_mask, wanted);
+    if (lanes == 0) return;
+    if (wanted) {
+      const unsigned to = size + __popc(lanes & ((1u << lane) - 1));
+      memory.keys[to] = each.key;
+      memory.befores[to] = each.before;
+    }
+    size += __popc(lanes);
+    __syncwarp();
+    if (size < at_once) return;
+    write(at_once, put);
+    const placed_key last = {memory.keys[at_once + lane], memory.befores[at_once + lane]};
+    __syncwarp();
+    memory.keys[lane] = last.key;
+    memory.befores[lane] = last.before;
+    __syncwarp();
+    size -= at_once;
+  }
+  template <class Put>
+  __device__ void write(unsigned count, Put put) {
+    if (count == 0) return;
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    unsigned first = 0;
+    if (lane == 0) first = atomicAdd(counter, count);
+    first = __shfl_sync(parts::full_mask, first, 0);
+    for (unsigned i = lane; i < count; i += parts::warp_threads)
+      put(first + i, placed_key{memory.keys[i], memory.befores[i]});
+  }
+};
+
+template <class Order, class Results>
+__global__ void __launch_bounds__(sampled_row::gathering_threads, 2)
+    gather_between_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
+                          const __grid_constant__ Results results, unsigned round) {
+  constexpr int warps = sampled_row::gathering_threads / parts::warp_threads;
+  __shared__ warp_outlet::shared outlets[2][warps];
+  parts::let_next_launch_start();
+  sampled_round& now = plan.d_state->rounds[round];
+  const unsigned warp = threadIdx.x / parts::warp_threads;
+  placed_key* const gathered = plan.gathered_by(round);
+  const unsigned room = plan.rooms[round];
+  warp_outlet between{outlets[0][warp], &now.gathered}, chosen{outlets[1][warp], &now.chosen};
+  unsigned first_result = 0, needed = 0;
+  const auto gather = [&](unsigned place, const placed_key& each) {
+    if (place < room) gathered[place] = each;
+  };
+  const auto choose = [&](unsigned place, const placed_key& each) {
+    if (place < needed) results(std::size_t{first_result} + place, each);
+  };
+
+  if (round == 0) {
+    const key_stream<Order> stream(keys, plan.layout, 0, plan.begin_of(blockIdx.x), plan.begin_of(blockIdx.x + 1));
+    const unsigned first_column = plan.begin_of(blockIdx.x);
+    typename key_stream<Order>::chunk pending[2];
+    stream.begin_reading(pending);
+    parts::wait_for_launch_before();
+    const placed_key lower = now.lower, upper = now.upper;
+    needed = now.needed;
+    stream.for_each_chunk(pending, [&](const auto& loaded, unsigned index) {
+      stream.for_each_vector(loaded, index, [&](const auto& read, unsigned first) {
+        if (!__any_sync(parts::full_mask, read[0] >= lower.key || read[1] >= lower.key)) return;
+#pragma unroll 1
+        for (unsigned i = 0; i < 2; ++i) {
+          const placed_key each{i == 0 ? read[0] : read[1], ~(first_column + first + i)};
+          const bool reaches = stream.has(first + i) && each.reaches(lower), is_chosen = reaches && each.reaches(upper);
+          between.add(reaches && !is_chosen, each, gather);
+          chosen.add(is_chosen, each, choose);
+        }
+      });
+      return true;
+    });
+  } else {
+    parts::wait_for_launch_before();
+    if (now.failed) return;
+    const placed_key* const from = plan.gathered_by(round - 1);
+    const unsigned size = plan.d_state->rounds[round - 1].gathered;
+    const placed_key lower = now.lower, upper = now.upper;
+    needed = now.needed;
+    first_result = static_cast<unsigned>(plan.k) - needed;
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    for (unsigned first = (blockIdx.x * warps + warp) * parts::warp_threads; first < size;
+         first += gridDim.x * sampled_row::gathering_threads) {
+      const placed_key each = first + lane < size ? from[first + lane] : placed_key{0, 0};
+      const bool reaches = first + lane < size && each.reaches(lower), is_chosen = reaches && each.reaches(upper);
+      between.add(reaches && !is_chosen, each, gather);
+      chosen.add(is_chosen, each, choose);
+    }
+  }
+  between.write(between.size, gather);
+  chosen.write(chosen.size, choose);
+}
+
+// --- finish
+
+// Calls write(rank, candidate) for the greatest `needed` of `size`, by all warps of a grid. at(i) is the i-th.
+template <class At, class Write>
+__device__ void rank_by_counting(unsigned size, unsigned needed, At at, Write write) {
+  constexpr unsigned at_once = 4;
+  const unsigned lane = threadIdx.x % parts::warp_threads;
+  const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / parts::warp_threads;
+  const unsigned step = gridDim.x * blockDim.x / parts::warp_threads * at_once;
+  for (unsigned first = warp * at_once; first < size; first += step) {
+    placed_key own[at_once];
+    unsigned before[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      own[i] = at(min(first + i, size - 1));
+      before[i] = 0;
+    }
+#pragma unroll 4
+    for (unsigned other = lane; other < size; other += parts::warp_threads) {
+      const placed_key each = at(other);
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i) before[i] += !own[i].reaches(each);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+#pragma unroll
+      for (int distance = parts::warp_threads / 2; distance > 0; distance /= 2)
+        before[i] += __shfl_xor_sync(parts::full_mask, before[i], distance);
+      if (lane == i && first + i < size && before[i] < needed) write(before[i], own[i]);
+    }
+  }
+}
+
+// All blocks of a cooperative launch wait for each other. `all` is how many have arrived at the end.
+__device__ inline void wait_for_blocks(unsigned* arrivals, unsigned all) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(arrivals, 1u);
+    while (static_cast<int>(*static_cast<volatile unsigned*>(arrivals) - all) < 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}
+
+// Calls take(candidate) for the greatest k of a row, by all blocks of a cooperative launch: a read for each digit.
+template <class Order, class Take>
+__device__ void choose_by_digits(const keys_of_rows<Order>& keys, const sampled_plan& plan, block_selection& selection,
+                                 unsigned& phase, Take take) {
+  constexpr int digit_bits = block_selection::digit_bits;
+  constexpr unsigned num_bins = 1u << digit_bits, block_threads = block_selection::block_threads;
+  for (unsigned i = blockIdx.x * block_threads + threadIdx.x; i < sampled_row::num_digits * num_bins;
+       i += gridDim.x * block_threads)
+    plan.d_bins[i] = 0;
+  wait_for_blocks(&plan.d_state->arrivals, ++phase * gridDim.x);
+
+  const auto for_each = [&](auto use) {
+    for (unsigned column = blockIdx.x * block_threads + threadIdx.x; column < plan.num_columns;) {
+      use(static_cast<wide_candidate>(keys.order(keys.data[column])) << 32 | ~column);
+      if (plan.num_columns - column <= gridDim.x * block_threads) break;
+      column += gridDim.x * block_threads;
+    }
+  };
+  wide_candidate prefix = 0;
+  int shift = 96;
+  auto needed = static_cast<unsigned>(plan.k);
+  for (unsigned* bins = plan.d_bins;; bins += num_bins) {
+    const int seen = shift, width = min(shift, digit_bits);
+    shift -= width;
+    for (unsigned i = threadIdx.x; i < num_bins; i += block_threads) selection.bins[i] = 0;
+    __syncthreads();
+    for_each([&](wide_candidate each) {
+      if (each >> seen == prefix)
+        atomicAdd(selection.bins + (static_cast<unsigned>(each >> shift) & ((1u << width) - 1)), 1u);
+    });
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < num_bins; i += block_threads)
+      if (selection.bins[i] != 0) atomicAdd(bins + i, selection.bins[i]);
+    wait_for_blocks(&plan.d_state->arrivals, ++phase * gridDim.x);
+    for (unsigned i = threadIdx.x; i < num_bins; i += block_threads) selection.bins[i] = __ldcg(bins + i);
+    __syncthreads();
+    selection.find_digit(needed);
+    prefix = prefix << width | selection.digit;
+    needed -= selection.above;
+    if (selection.inside == needed) break;
+    __syncthreads();
+  }
+  for_each([&](wide_candidate each) {
+    if (each >> shift >= prefix)
+      take(placed_key{static_cast<unsigned long long>(each >> 32), static_cast<unsigned>(each)});
+  });
+}
+
+template <class Order, class Results>
+__global__ void __launch_bounds__(block_selection::block_threads)
+    finish_row_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
+                      const __grid_constant__ Results results) {
+  __shared__ block_selection selection;
+  const sampled_round last = plan.d_state->rounds[plan.num_rounds - 1];
+  placed_key* const left = plan.gathered_by(plan.num_rounds - 1);
+  unsigned needed = last.needed - last.chosen, size = last.gathered, phase = 0;
+  if (!is_complete(last, plan.rooms[plan.num_rounds - 1])) {
+    choose_by_digits(keys, plan, selection, phase, [&](const placed_key& each) {
+      const unsigned place = atomicAdd(&plan.d_state->collected, 1u);
+      if (plan.ranks_all)
+        left[place] = each;
+      else
+        results(place, each);
+    });
+    if (!plan.ranks_all) return;
+    wait_for_blocks(&plan.d_state->arrivals, ++phase * gridDim.x);
+    needed = size = static_cast<unsigned>(plan.k);
+  }
+  rank_by_counting(
+      size, needed, [=](unsigned i) { return left[i]; },
+      [&](unsigned rank, const placed_key& each) { results(plan.k - needed + rank, each); });
+}
+
+// Of a short row, all are ranked.
+template <class Order, class Results>
+__global__ void __launch_bounds__(block_selection::block_threads)
+    rank_row_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ Results results,
+                    unsigned num_columns, unsigned k) {
+  rank_by_counting(
+      num_columns, k,
+      [&](unsigned i) {
+        return placed_key{keys.order(keys.data[i]), ~i};
+      },
+      results);
+}
+
+// --- the call
+
+inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::size_t num_columns, std::size_t k) {
+  sampled_plan plan{};
+  plan.layout = candidate_layout(num_columns, 64);
+  plan.k = k;
+  plan.num_columns = static_cast<unsigned>(num_columns);
+  plan.ranks_all = k <= sampled_row::most_ranked_k;
+  const std::size_t resident = resident_streams * static_cast<std::size_t>(limits.multiprocessors);
+  const std::size_t num_parts = parts::at_most(resident, num_columns / chunk_items);
+  plan.num_parts = static_cast<unsigned>(num_parts < 1 ? 1 : num_parts);
+  // The most that each round may leave. It rises with how many there are before.
+  double size = static_cast<double>(num_columns);
+  do {
+    const double num_samples = size < sampled_row::most_samples ? size : sampled_row::most_samples;
+    // How many of a later round's belong to the k is unknown unless all do.
+    const bool is_known = plan.ranks_all || plan.num_rounds == 0;
+    const sampled_ranks ranks(is_known ? static_cast<double>(k) : size / 2, size, num_samples);
+    const double reaching = ranks.lower + ranks.slack;
+    const double above = plan.ranks_all || ranks.upper <= ranks.slack ? 0. : ranks.upper - ranks.slack;
+    const double samples = reaching - above;
+    double left =
+        (samples + sampled_row::deviations * std::sqrt(samples) + 2 * sampled_row::least_distance) * size / num_samples;
+    if (left < sampled_row::least_columns) left = sampled_row::least_columns;  // so few are not chosen from
+    if (left > size) left = size;
+    size = left;
+    plan.rooms[plan.num_rounds++] = static_cast<unsigned>(left);
+  } while (size > sampled_row::most_ranked && plan.num_rounds < sampled_row::most_rounds);
+  return plan;
+}
+
+// Lays the storage of a plan out behind `region`, and returns its size.
+inline std::size_t place_sampled_row(char* region, sampled_plan& plan) {
+  std::size_t bytes = 0;
+  const auto take = [&](auto*& array, std::size_t num_items) {
+    array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(region + bytes);
+    bytes += parts::ceil_div(num_items * sizeof(*array), parts::storage_alignment) * parts::storage_alignment;
+  };
+  std::size_t rooms[2] = {sampled_row::least_columns, sampled_row::least_columns};
+  for (unsigned round = 0; round < plan.num_rounds; ++round)
+    if (rooms[round % 2] < plan.rooms[round]) rooms[round % 2] = plan.rooms[round];
+  if (plan.num_rounds == 1) rooms[1] = 0;
+  take(plan.d_places[0], rooms[0]);
+  take(plan.d_places[1], rooms[1]);
+  take(plan.d_state, 1);
+  take(plan.d_bins, std::size_t{sampled_row::num_digits} << block_selection::digit_bits);
+  return bytes;
+}
+
+template <class Order, class Results>
+cudaError_t launch_sampled_row(const keys_of_rows<Order>& keys, const Results& results, const sampled_plan& plan,
+                               const parts::device_limits& limits, cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  for (unsigned round = 0; error == cudaSuccess && round < plan.num_rounds; ++round) {
+    error = parts::launch_overlapped(sample_bounds_kernel<Order>, 1, sampled_row::sampling_threads, 0,
+                                     round > 0 && limits.overlaps(), stream, keys, plan, round);
+    if (error == cudaSuccess)
+      error = parts::launch_overlapped(gather_between_kernel<Order, Results>, plan.num_parts,
+                                       sampled_row::gathering_threads, 0, limits.overlaps(), stream, keys, plan,
+                                       results, round);
+  }
+  if (error != cudaSuccess) return error;
+  return parts::launch_cooperatively(finish_row_kernel<Order, Results>, limits.multiprocessors,
+                                     block_selection::block_threads, 0, stream, keys, plan, results);
+}
+
+// The greatest k of one row.
+template <class Order, class Output>
+cudaError_t top_k_of_sampled_row(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
+                                 const Output& output, const parts::device_limits& limits, std::size_t num_columns,
+                                 std::size_t k, bool sorted, cudaStream_t stream) {
+  using results = output_results<Order, Output>;
+  char* region;
+  cudaError_t error;
+  if (num_columns <= sampled_row::least_columns) {
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+    const std::size_t blocks = parts::ceil_div(num_columns, 4 * block_selection::warps);
+    return parts::launch(rank_row_kernel<Order, results>, blocks, block_selection::block_threads, stream, keys,
+                         results{keys.order, output}, static_cast<unsigned>(num_columns), static_cast<unsigned>(k));
+  }
+  sampled_plan plan = plan_sampled_row(limits, num_columns, k);
+  const bool sorts = sorted && !plan.ranks_all;
+  long_plan_of<Order> sorting{plan.layout, 1, k, plan.num_columns, 0, nullptr, nullptr, nullptr, nullptr};
+  const std::size_t row_bytes = place_sampled_row(nullptr, plan);
+  const std::size_t bytes = row_bytes + (sorts ? place_long_results(nullptr, true, sorting) : 0);
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  place_sampled_row(region, plan);
+  if (!sorts) return launch_sampled_row(keys, results{keys.order, output}, plan, limits, stream);
+  place_long_results(region + row_bytes, true, sorting);
+  error = launch_sampled_row(keys, sortable_results{plan.layout, sorting.d_candidates}, plan, limits, stream);
+  if (error != cudaSuccess) return error;
+  return write_long_results(output, sorting, true, stream);
+}
+
+}  // namespace rungs::RUNGS_ABI::production
