@@ -45,9 +45,9 @@ struct sampled_row {
   static constexpr unsigned most_samples = sampling_threads * samples_per_thread;
   static constexpr int gathering_threads = block_selection::block_threads;
   static constexpr unsigned least_columns = 4096;  // of fewer, each counts how many come before it
-  static constexpr unsigned most_ranked = 8192;    // candidates of which each counts how many come before it
+  static constexpr unsigned most_ranked = 12'288;  // candidates of which each counts how many come before it
   static constexpr std::size_t most_ranked_k = 4096;
-  static constexpr int most_rounds = 4,
+  static constexpr int most_rounds = 6,
                        num_digits = (96 + block_selection::digit_bits - 1) / block_selection::digit_bits;
   static constexpr double deviations = 5, least_distance = 4;
 };
