@@ -4,14 +4,15 @@
 //   candidates
 //            of the row reach the lower one; where k is large, fewer than k reach the upper one.
 //   gather   all blocks read the row. What reaches the upper bound belongs to the k. What lies between is gathered.
-//   ...      the same once or twice for those gathered, until few are left
-//   finish   each of the few counts how many come before it
+//   ...      the same for those gathered, until few are left
+//   sort     blocks sort tiles of the few. A short row begins here.
+//   rank     each of the few looks up in all tiles how many come before it
 //
 // No two candidates are equal, since the column decides between equal keys. So the keys' values do not matter: the
 // bounds are as tight for many equal keys as for random ones.
 //
-// The bounds hold with five standard deviations. Where one fails, the last launch finds the k-th digit by digit. Its
-// blocks wait for each other, so that launch is cooperative.
+// The bounds hold with five standard deviations. Where one fails, the launch that sorts finds the k digit by digit. Its
+// blocks draw tiles, and wait only for tiles that others have drawn. So it ends with any number of blocks at once.
 #pragma once
 
 #include <cmath>
@@ -44,11 +45,12 @@ struct sampled_row {
   static constexpr int sampling_threads = 1024, samples_per_thread = 8;
   static constexpr unsigned most_samples = sampling_threads * samples_per_thread;
   static constexpr int gathering_threads = block_selection::block_threads;
-  static constexpr unsigned least_columns = 4096;  // of fewer, each counts how many come before it
-  static constexpr unsigned most_ranked = 12'288;  // candidates of which each counts how many come before it
-  static constexpr std::size_t most_ranked_k = 4096;
+  static constexpr unsigned least_chosen_from = 4096;  // where fewer are left, all of them stay
+  static constexpr unsigned most_ranked = 16'384;      // candidates that are ranked in tiles
+  static constexpr std::size_t most_ranked_k = 4096;   // up to it, none are chosen before the last launch
   static constexpr int most_rounds = 6,
                        num_digits = (96 + block_selection::digit_bits - 1) / block_selection::digit_bits;
+  static constexpr unsigned num_bins = static_cast<unsigned>(num_digits) << block_selection::digit_bits;
   static constexpr double deviations = 5, least_distance = 4;
 };
 
@@ -87,9 +89,15 @@ struct sampled_round {
   bool failed;
 };
 
+// A read of the row where a round failed.
+struct sampled_pass {
+  unsigned drawn, done;  // tiles
+};
+
 struct sampled_state {
   sampled_round rounds[sampled_row::most_rounds];
-  unsigned arrivals, collected;
+  sampled_pass passes[sampled_row::num_digits + 1];
+  unsigned collected;
 };
 
 struct sampled_plan {
@@ -115,6 +123,27 @@ __device__ inline bool is_complete(const sampled_round& round, unsigned room) {
   return !round.failed && round.chosen <= round.needed && round.needed - round.chosen <= round.gathered &&
          round.gathered <= room;
 }
+
+// What is to be ranked: the row, what the rounds left, or all k where a round failed.
+struct sampled_left {
+  placed_key* candidates;
+  unsigned size, needed;
+  bool failed;
+
+  __device__ explicit sampled_left(const sampled_plan& plan) {
+    candidates = plan.d_places[0];
+    size = plan.num_columns;
+    needed = static_cast<unsigned>(plan.k);
+    failed = false;
+    if (plan.num_rounds == 0) return;
+    const sampled_round& last = plan.d_state->rounds[plan.num_rounds - 1];
+    candidates = plan.gathered_by(plan.num_rounds - 1);
+    failed = !is_complete(last, plan.rooms[plan.num_rounds - 1]);
+    size = last.gathered;
+    needed = last.needed - last.chosen;
+    if (failed) size = needed = plan.ranks_all ? static_cast<unsigned>(plan.k) : 0;
+  }
+};
 
 // The bits of a key from its order, as bits_of.
 template <class Order>
@@ -284,7 +313,7 @@ __global__ void __launch_bounds__(sampled_row::sampling_threads)
     size = before.gathered;
   }
   placed_key lower{0, 0}, upper{~0ull, 0xffffffff};
-  if (!failed && (round == 0 || size > sampled_row::least_columns)) {
+  if (!failed && (round == 0 || size > sampled_row::least_chosen_from)) {
     const unsigned num_samples = min(size, sampled_row::most_samples);
     block_samples samples{{}, num_samples, memory};
     const placed_key* const gathered = round > 0 ? plan.gathered_by(round - 1) : nullptr;
@@ -309,7 +338,11 @@ __global__ void __launch_bounds__(sampled_row::sampling_threads)
   }
   if (threadIdx.x == 0) {
     now = {lower, upper, needed, 0, 0, failed};
-    if (round == 0) plan.d_state->arrivals = plan.d_state->collected = 0;
+  }
+  if (round == 0) {
+    if (threadIdx.x <= sampled_row::num_digits) plan.d_state->passes[threadIdx.x] = {0, 0};
+    if (threadIdx.x == 0) plan.d_state->collected = 0;
+    for (unsigned i = threadIdx.x; i < sampled_row::num_bins; i += sampled_row::sampling_threads) plan.d_bins[i] = 0;
   }
 }
 
@@ -423,69 +456,91 @@ __global__ void __launch_bounds__(sampled_row::gathering_threads, 2)
   chosen.write(chosen.size, choose);
 }
 
-// --- finish
+// --- sort and rank
 
-// Calls write(rank, candidate) for the greatest `needed` of `size`, by all warps of a grid. at(i) is the i-th.
-template <class At, class Write>
-__device__ void rank_by_counting(unsigned size, unsigned needed, At at, Write write) {
-  constexpr unsigned at_once = 4;
-  const unsigned lane = threadIdx.x % parts::warp_threads;
-  const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / parts::warp_threads;
-  const unsigned step = gridDim.x * blockDim.x / parts::warp_threads * at_once;
-  for (unsigned first = warp * at_once; first < size; first += step) {
-    placed_key own[at_once];
-    unsigned before[at_once];
-#pragma unroll
-    for (unsigned i = 0; i < at_once; ++i) {
-      own[i] = at(min(first + i, size - 1));
-      before[i] = 0;
+// Leaves a tile of candidates in their order: each counts how many of the tile come before it. All threads call it.
+struct ranked_tile {
+  static constexpr unsigned items = 128, shares = block_selection::block_threads / items;
+  unsigned long long keys[items];
+  unsigned befores[items];
+
+  template <class At>
+  __device__ void sort(unsigned size, At at, placed_key* sorted) {
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
+      const placed_key each = at(i);
+      keys[i] = each.key;
+      befores[i] = each.before;
     }
+    __syncthreads();
+    const unsigned item = threadIdx.x / shares;
+    const placed_key own = item < size ? placed_key{keys[item], befores[item]} : placed_key{0, 0};
+    unsigned before = 0;
 #pragma unroll 4
-    for (unsigned other = lane; other < size; other += parts::warp_threads) {
-      const placed_key each = at(other);
+    for (unsigned other = threadIdx.x % shares; other < size; other += shares)
+      before += !own.reaches({keys[other], befores[other]});
 #pragma unroll
-      for (unsigned i = 0; i < at_once; ++i) before[i] += !own[i].reaches(each);
-    }
-#pragma unroll
-    for (unsigned i = 0; i < at_once; ++i) {
-#pragma unroll
-      for (int distance = parts::warp_threads / 2; distance > 0; distance /= 2)
-        before[i] += __shfl_xor_sync(parts::full_mask, before[i], distance);
-      if (lane == i && first + i < size && before[i] < needed) write(before[i], own[i]);
-    }
+    for (unsigned distance = shares / 2; distance > 0; distance /= 2)
+      before += __shfl_xor_sync(parts::full_mask, before, distance);
+    if (threadIdx.x % shares == 0 && item < size) sorted[before] = own;
   }
-}
+};
 
-// All blocks of a cooperative launch wait for each other. `all` is how many have arrived at the end.
-__device__ inline void wait_for_blocks(unsigned* arrivals, unsigned all) {
+// Blocks draw the tiles of a pass, and then wait until all are done. So they wait only for blocks that run: a call ends
+// with any number of them.
+template <class Use, class Flush>
+__device__ void draw_tiles(sampled_pass& pass, unsigned num_tiles, Use use, Flush flush) {
+  __shared__ unsigned drawn;
+  unsigned own = 0;
+  while (true) {
+    __syncthreads();
+    if (threadIdx.x == 0) drawn = atomicAdd(&pass.drawn, 1u);
+    __syncthreads();
+    const unsigned tile = drawn;
+    if (tile >= num_tiles) break;
+    use(tile);
+    ++own;
+  }
+  flush();
+  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(arrivals, 1u);
-    while (static_cast<int>(*static_cast<volatile unsigned*>(arrivals) - all) < 0) {
+    if (own > 0) atomicAdd(&pass.done, own);
+    while (*static_cast<volatile unsigned*>(&pass.done) < num_tiles) {
     }
     __threadfence();
   }
   __syncthreads();
 }
 
-// Calls take(candidate) for the greatest k of a row, by all blocks of a cooperative launch: a read for each digit.
+// Calls take(candidate) for the greatest k of a row, by all blocks of a grid: a pass for each digit. Behind it all have
+// been taken.
 template <class Order, class Take>
 __device__ void choose_by_digits(const keys_of_rows<Order>& keys, const sampled_plan& plan, block_selection& selection,
-                                 unsigned& phase, Take take) {
+                                 Take take) {
   constexpr int digit_bits = block_selection::digit_bits;
   constexpr unsigned num_bins = 1u << digit_bits, block_threads = block_selection::block_threads;
-  for (unsigned i = blockIdx.x * block_threads + threadIdx.x; i < sampled_row::num_digits * num_bins;
-       i += gridDim.x * block_threads)
-    plan.d_bins[i] = 0;
-  wait_for_blocks(&plan.d_state->arrivals, ++phase * gridDim.x);
+  constexpr unsigned loads = 4, tile_items = 8 * loads * block_threads;
+  const unsigned num_tiles = (plan.num_columns - 1) / tile_items + 1;
+  sampled_pass* pass = plan.d_state->passes;
 
-  const auto for_each = [&](auto use) {
-    for (unsigned column = blockIdx.x * block_threads + threadIdx.x; column < plan.num_columns;) {
-      use(static_cast<wide_candidate>(keys.order(keys.data[column])) << 32 | ~column);
-      if (plan.num_columns - column <= gridDim.x * block_threads) break;
-      column += gridDim.x * block_threads;
-    }
+  const auto for_each = [&](auto use, auto flush) {
+    draw_tiles(
+        *pass++, num_tiles,
+        [&](unsigned tile) {
+          const unsigned begin = tile * tile_items, size = min(plan.num_columns - begin, tile_items);
+          for (unsigned first = threadIdx.x; first < size; first += loads * block_threads) {
+            typename Order::Storage read[loads];
+#pragma unroll
+            for (unsigned i = 0; i < loads; ++i)
+              if (first + i * block_threads < size) read[i] = keys.data[begin + first + i * block_threads];
+#pragma unroll
+            for (unsigned i = 0; i < loads; ++i)
+              if (first + i * block_threads < size)
+                use(static_cast<wide_candidate>(keys.order(read[i])) << 32 | ~(begin + first + i * block_threads));
+          }
+        },
+        flush);
   };
   wide_candidate prefix = 0;
   int shift = 96;
@@ -494,15 +549,15 @@ __device__ void choose_by_digits(const keys_of_rows<Order>& keys, const sampled_
     const int seen = shift, width = min(shift, digit_bits);
     shift -= width;
     for (unsigned i = threadIdx.x; i < num_bins; i += block_threads) selection.bins[i] = 0;
-    __syncthreads();
-    for_each([&](wide_candidate each) {
-      if (each >> seen == prefix)
-        atomicAdd(selection.bins + (static_cast<unsigned>(each >> shift) & ((1u << width) - 1)), 1u);
-    });
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < num_bins; i += block_threads)
-      if (selection.bins[i] != 0) atomicAdd(bins + i, selection.bins[i]);
-    wait_for_blocks(&plan.d_state->arrivals, ++phase * gridDim.x);
+    for_each(
+        [&](wide_candidate each) {
+          if (each >> seen == prefix)
+            atomicAdd(selection.bins + (static_cast<unsigned>(each >> shift) & ((1u << width) - 1)), 1u);
+        },
+        [&] {
+          for (unsigned i = threadIdx.x; i < num_bins; i += block_threads)
+            if (selection.bins[i] != 0) atomicAdd(bins + i, selection.bins[i]);
+        });
     for (unsigned i = threadIdx.x; i < num_bins; i += block_threads) selection.bins[i] = __ldcg(bins + i);
     __syncthreads();
     selection.find_digit(needed);
@@ -511,48 +566,90 @@ __device__ void choose_by_digits(const keys_of_rows<Order>& keys, const sampled_
     if (selection.inside == needed) break;
     __syncthreads();
   }
-  for_each([&](wide_candidate each) {
-    if (each >> shift >= prefix)
-      take(placed_key{static_cast<unsigned long long>(each >> 32), static_cast<unsigned>(each)});
-  });
+  for_each(
+      [&](wide_candidate each) {
+        if (each >> shift >= prefix)
+          take(placed_key{static_cast<unsigned long long>(each >> 32), static_cast<unsigned>(each)});
+      },
+      [] {});
 }
 
+// Sorts the tiles of a short row.
+template <class Order>
+__global__ void __launch_bounds__(block_selection::block_threads)
+    sort_row_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan) {
+  __shared__ ranked_tile tile;
+  parts::let_next_launch_start();
+  const unsigned begin = blockIdx.x * ranked_tile::items, size = min(plan.num_columns - begin, ranked_tile::items);
+  const auto at = [&](unsigned i) { return placed_key{keys.order(keys.data[begin + i]), ~(begin + i)}; };
+  tile.sort(size, at, plan.d_places[0] + begin);
+}
+
+// Sorts the tiles of what the last round left. Where a round failed, finds the k first.
 template <class Order, class Results>
 __global__ void __launch_bounds__(block_selection::block_threads)
-    finish_row_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
-                      const __grid_constant__ Results results) {
+    sort_left_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
+                     const __grid_constant__ Results results) {
   __shared__ block_selection selection;
-  const sampled_round last = plan.d_state->rounds[plan.num_rounds - 1];
-  placed_key* const left = plan.gathered_by(plan.num_rounds - 1);
-  unsigned needed = last.needed - last.chosen, size = last.gathered, phase = 0;
-  if (!is_complete(last, plan.rooms[plan.num_rounds - 1])) {
-    choose_by_digits(keys, plan, selection, phase, [&](const placed_key& each) {
+  __shared__ ranked_tile tile;
+  parts::let_next_launch_start();
+  parts::wait_for_launch_before();
+  const sampled_left left(plan);
+  if (left.failed)
+    choose_by_digits(keys, plan, selection, [&](const placed_key& each) {
       const unsigned place = atomicAdd(&plan.d_state->collected, 1u);
       if (plan.ranks_all)
-        left[place] = each;
+        left.candidates[place] = each;
       else
         results(place, each);
     });
-    if (!plan.ranks_all) return;
-    wait_for_blocks(&plan.d_state->arrivals, ++phase * gridDim.x);
-    needed = size = static_cast<unsigned>(plan.k);
+  for (unsigned begin = blockIdx.x * ranked_tile::items; begin < left.size; begin += gridDim.x * ranked_tile::items) {
+    placed_key* const candidates = left.candidates + begin;
+    tile.sort(
+        min(left.size - begin, ranked_tile::items), [=](unsigned i) { return candidates[i]; }, candidates);
   }
-  rank_by_counting(
-      size, needed, [=](unsigned i) { return left[i]; },
-      [&](unsigned rank, const placed_key& each) { results(plan.k - needed + rank, each); });
 }
 
-// Of a short row, all are ranked.
+// The rank of each of those left is the sum of how many of each tile come before it.
 template <class Order, class Results>
-__global__ void __launch_bounds__(block_selection::block_threads)
-    rank_row_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ Results results,
-                    unsigned num_columns, unsigned k) {
-  rank_by_counting(
-      num_columns, k,
-      [&](unsigned i) {
-        return placed_key{keys.order(keys.data[i]), ~i};
-      },
-      results);
+__global__ void __launch_bounds__(block_selection::block_threads, 2)
+    rank_left_kernel(const __grid_constant__ sampled_plan plan, const __grid_constant__ Results results) {
+  constexpr unsigned at_once = 2;
+  parts::let_next_launch_start();
+  parts::wait_for_launch_before();
+  const sampled_left left(plan);
+  const unsigned lane = threadIdx.x % parts::warp_threads, last = left.size - 1;
+  const unsigned warp = (blockIdx.x * block_selection::block_threads + threadIdx.x) / parts::warp_threads;
+  for (unsigned first = warp * at_once; first < left.size; first += gridDim.x * block_selection::warps * at_once) {
+    placed_key own[at_once];
+    unsigned before[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      own[i] = left.candidates[min(first + i, last)];
+      before[i] = 0;
+    }
+    for (unsigned begin = lane * ranked_tile::items; begin < left.size;
+         begin += parts::warp_threads * ranked_tile::items) {
+      const unsigned size = min(left.size - begin, ranked_tile::items);
+      unsigned found[at_once] = {};
+#pragma unroll
+      for (unsigned step = ranked_tile::items; step > 0; step /= 2)
+#pragma unroll
+        for (unsigned i = 0; i < at_once; ++i)
+          if (found[i] + step <= size && !own[i].reaches(left.candidates[begin + found[i] + step - 1]))
+            found[i] += step;
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i) before[i] += found[i];
+    }
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+#pragma unroll
+      for (int distance = parts::warp_threads / 2; distance > 0; distance /= 2)
+        before[i] += __shfl_xor_sync(parts::full_mask, before[i], distance);
+      if (lane == i && first + i < left.size && before[i] < left.needed)
+        results(plan.k - left.needed + before[i], own[i]);
+    }
+  }
 }
 
 // --- the call
@@ -568,7 +665,7 @@ inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::si
   plan.num_parts = static_cast<unsigned>(num_parts < 1 ? 1 : num_parts);
   // The most that each round may leave. It rises with how many there are before.
   double size = static_cast<double>(num_columns);
-  do {
+  while (size > sampled_row::most_ranked && plan.num_rounds < sampled_row::most_rounds) {
     const double num_samples = size < sampled_row::most_samples ? size : sampled_row::most_samples;
     // How many of a later round's belong to the k is unknown unless all do.
     const bool is_known = plan.ranks_all || plan.num_rounds == 0;
@@ -578,11 +675,11 @@ inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::si
     const double samples = reaching - above;
     double left =
         (samples + sampled_row::deviations * std::sqrt(samples) + 2 * sampled_row::least_distance) * size / num_samples;
-    if (left < sampled_row::least_columns) left = sampled_row::least_columns;  // so few are not chosen from
+    if (left < sampled_row::least_chosen_from) left = sampled_row::least_chosen_from;  // so few are not chosen from
     if (left > size) left = size;
     size = left;
     plan.rooms[plan.num_rounds++] = static_cast<unsigned>(left);
-  } while (size > sampled_row::most_ranked && plan.num_rounds < sampled_row::most_rounds);
+  }
   return plan;
 }
 
@@ -593,14 +690,14 @@ inline std::size_t place_sampled_row(char* region, sampled_plan& plan) {
     array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(region + bytes);
     bytes += parts::ceil_div(num_items * sizeof(*array), parts::storage_alignment) * parts::storage_alignment;
   };
-  std::size_t rooms[2] = {sampled_row::least_columns, sampled_row::least_columns};
+  std::size_t rooms[2] = {plan.num_rounds == 0 ? plan.num_columns : 0, 0};
   for (unsigned round = 0; round < plan.num_rounds; ++round)
     if (rooms[round % 2] < plan.rooms[round]) rooms[round % 2] = plan.rooms[round];
-  if (plan.num_rounds == 1) rooms[1] = 0;
   take(plan.d_places[0], rooms[0]);
   take(plan.d_places[1], rooms[1]);
+  if (plan.num_rounds == 0) return bytes;
   take(plan.d_state, 1);
-  take(plan.d_bins, std::size_t{sampled_row::num_digits} << block_selection::digit_bits);
+  take(plan.d_bins, sampled_row::num_bins);
   return bytes;
 }
 
@@ -616,9 +713,17 @@ cudaError_t launch_sampled_row(const keys_of_rows<Order>& keys, const Results& r
                                        sampled_row::gathering_threads, 0, limits.overlaps(), stream, keys, plan,
                                        results, round);
   }
+  const auto launch_sort = [&](auto kernel, std::size_t blocks, bool overlapping, const auto&... more) {
+    return parts::launch_overlapped(kernel, blocks, block_selection::block_threads, 0, overlapping, stream, keys, plan,
+                                    more...);
+  };
+  if (error == cudaSuccess)
+    error = plan.num_rounds == 0
+                ? launch_sort(sort_row_kernel<Order>, parts::ceil_div(plan.num_columns, ranked_tile::items), false)
+                : launch_sort(sort_left_kernel<Order, Results>, limits.multiprocessors, limits.overlaps(), results);
   if (error != cudaSuccess) return error;
-  return parts::launch_cooperatively(finish_row_kernel<Order, Results>, limits.multiprocessors,
-                                     block_selection::block_threads, 0, stream, keys, plan, results);
+  return parts::launch_overlapped(rank_left_kernel<Order, Results>, 2 * limits.multiprocessors,
+                                  block_selection::block_threads, 0, limits.overlaps(), stream, plan, results);
 }
 
 // The greatest k of one row.
@@ -629,14 +734,8 @@ cudaError_t top_k_of_sampled_row(void* d_temp_storage, std::size_t& temp_storage
   using results = output_results<Order, Output>;
   char* region;
   cudaError_t error;
-  if (num_columns <= sampled_row::least_columns) {
-    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
-    const std::size_t blocks = parts::ceil_div(num_columns, 4 * block_selection::warps);
-    return parts::launch(rank_row_kernel<Order, results>, blocks, block_selection::block_threads, stream, keys,
-                         results{keys.order, output}, static_cast<unsigned>(num_columns), static_cast<unsigned>(k));
-  }
   sampled_plan plan = plan_sampled_row(limits, num_columns, k);
-  const bool sorts = sorted && !plan.ranks_all;
+  const bool sorts = sorted && !plan.ranks_all && plan.num_rounds > 0;
   long_plan_of<Order> sorting{plan.layout, 1, k, plan.num_columns, 0, nullptr, nullptr, nullptr, nullptr};
   const std::size_t row_bytes = place_sampled_row(nullptr, plan);
   const std::size_t bytes = row_bytes + (sorts ? place_long_results(nullptr, true, sorting) : 0);
