@@ -39,6 +39,10 @@ struct alignas(16) placed_key {
     return key > bound.key || (key == bound.key && before >= bound.before);
   }
   __device__ unsigned column() const { return ~before; }
+  __device__ unsigned bits_from(int shift) const {  // of 96
+    return static_cast<unsigned>(shift >= 32 ? key >> (shift - 32) : key << (32 - shift)) |
+           (shift < 32 ? before >> shift : 0);
+  }
 };
 
 struct sampled_row {
@@ -185,9 +189,10 @@ struct sortable_results {
 
 // The samples of a block, in registers.
 struct block_samples {
-  static constexpr int warps = sampled_row::sampling_threads / parts::warp_threads;
+  static constexpr int digit_bits = 7;
+  static constexpr unsigned num_bins = 1u << digit_bits;
   struct shared {
-    unsigned counts[2][warps];
+    unsigned bins[3][num_bins];  // digits take turns; the first has to be 0
     unsigned ones[3], zeros[3];  // bits that are set, or not, in one of a class
   };
 
@@ -198,20 +203,12 @@ struct block_samples {
 
   static __device__ unsigned index(int i) { return i * sampled_row::sampling_threads + threadIdx.x; }
 
-  // How many reach the bound, which is not 0. All threads call it.
-  __device__ unsigned count(const placed_key& bound) {
-    unsigned reaching = 0;
-#pragma unroll
-    for (int i = 0; i < sampled_row::samples_per_thread; ++i)
-      reaching += __popc(__ballot_sync(parts::full_mask, own[i].reaches(bound)));
-    turn ^= 1;
-    if (threadIdx.x % parts::warp_threads == 0) memory.counts[turn][threadIdx.x / parts::warp_threads] = reaching;
-    __syncthreads();
-    unsigned all = memory.counts[turn][threadIdx.x % parts::warp_threads];
-#pragma unroll
-    for (int distance = parts::warp_threads / 2; distance > 0; distance /= 2)
-      all += __shfl_xor_sync(parts::full_mask, all, distance);
-    return all;
+  // Whether it has the bound's bits above `bit`.
+  static __device__ bool is_in_class(const placed_key& each, const placed_key& bound, int bit) {
+    const placed_key differing = {each.key ^ bound.key, each.before ^ bound.before};
+    if (bit >= 95) return true;
+    if (bit >= 31) return differing.key >> (bit - 31) == 0;
+    return differing.key == 0 && differing.before >> (bit + 1) == 0;
   }
 
   // Of the samples that have the bound's bits above `bit`: adds to the bound what they share, and returns the greatest
@@ -220,11 +217,7 @@ struct block_samples {
     unsigned ones[3] = {0, 0, 0}, zeros[3] = {0, 0, 0};
 #pragma unroll
     for (int i = 0; i < sampled_row::samples_per_thread; ++i) {
-      const placed_key differing = {own[i].key ^ bound.key, own[i].before ^ bound.before};
-      const bool inside = bit >= 95   ? true
-                          : bit >= 31 ? differing.key >> (bit - 31) == 0
-                                      : differing.key == 0 && differing.before >> (bit + 1) == 0;
-      if (index(i) >= size || !inside) continue;
+      if (index(i) >= size || !is_in_class(own[i], bound, bit)) continue;
       const unsigned words[3] = {own[i].before, static_cast<unsigned>(own[i].key),
                                  static_cast<unsigned>(own[i].key >> 32)};
 #pragma unroll
@@ -267,29 +260,66 @@ struct block_samples {
     return first;
   }
 
-  // A bound that at least `least` and at most `most` samples reach.
+  // A bound that at least `least` and at most `most` samples reach. Digit by digit, each warp looks up the bins itself.
   __device__ placed_key bound(unsigned least, unsigned most) {
     placed_key found{0, 0};
     unsigned reaching = size, above = 0;  // the bound, and the end of its class
     int bit = skip_shared_bits(found, 95);
     while (reaching > most && bit >= 0) {
-      placed_key next = found;
-      if (bit >= 32)
-        next.key |= 1ull << (bit - 32);
-      else
-        next.before |= 1u << bit;
-      const unsigned with = count(next);
-      const bool is_shared = with == reaching || with == above;
-      if (with >= least) {
-        found = next;
-        reaching = with;
+      const int width = min(bit + 1, digit_bits), shift = bit + 1 - width;
+      const unsigned inside = reaching - above;
+      unsigned* const bins = memory.bins[turn];
+      turn = turn == 2 ? 0 : turn + 1;
+      if (threadIdx.x < num_bins) memory.bins[turn][threadIdx.x] = 0;  // all have read these two barriers ago
+#pragma unroll
+      for (int i = 0; i < sampled_row::samples_per_thread; ++i)
+        if (index(i) < size && is_in_class(own[i], found, bit))
+          atomicAdd(bins + (own[i].bits_from(shift) & ((1u << width) - 1)), 1u);
+      __syncthreads();
+      const unsigned digit = find_digit(bins, least, above, reaching);
+      if (shift >= 32) {
+        found.key |= static_cast<unsigned long long>(digit) << (shift - 32);
       } else {
-        above = with;
+        found.key |= static_cast<unsigned long long>(digit) << shift >> 32;
+        found.before |= digit << shift;
       }
-      --bit;
-      if (is_shared && reaching > most) bit = skip_shared_bits(found, bit);
+      bit = shift - 1;
+      if (reaching > most && reaching - above == inside) bit = skip_shared_bits(found, bit);
     }
     return found;
+  }
+
+  // The greatest digit that `least` samples reach. Leaves how many reach it, and how many the next one.
+  static __device__ unsigned find_digit(const unsigned* bins, unsigned least, unsigned& above, unsigned& reaching) {
+    constexpr int of_lane = num_bins / parts::warp_threads;
+    const int lane = static_cast<int>(threadIdx.x % parts::warp_threads);
+    const int first = (parts::warp_threads - 1 - lane) * of_lane;
+    unsigned counts[of_lane], sum = 0;
+#pragma unroll
+    for (int i = 0; i < of_lane; ++i) {
+      counts[i] = bins[first + i];
+      sum += counts[i];
+    }
+    unsigned up_to = sum;
+#pragma unroll
+    for (int distance = 1; distance < parts::warp_threads; distance *= 2) {
+      const unsigned before = __shfl_up_sync(parts::full_mask, up_to, distance);
+      if (lane >= distance) up_to += before;
+    }
+    up_to += above;
+    unsigned digit = 0, with = up_to - sum, without = with;
+#pragma unroll
+    for (int i = of_lane - 1; i >= 0; --i)
+      if (with < least) {
+        digit = static_cast<unsigned>(first + i);
+        without = with;
+        with += counts[i];
+      }
+    const unsigned lanes = __ballot_sync(parts::full_mask, up_to >= least);
+    const int from = __ffs(static_cast<int>(lanes)) - 1;
+    above = __shfl_sync(parts::full_mask, without, from);
+    reaching = __shfl_sync(parts::full_mask, with, from);
+    return __shfl_sync(parts::full_mask, digit, from);
   }
 };
 
@@ -316,6 +346,7 @@ __global__ void __launch_bounds__(sampled_row::sampling_threads)
   if (!failed && (round == 0 || size > sampled_row::least_chosen_from)) {
     const unsigned num_samples = min(size, sampled_row::most_samples);
     block_samples samples{{}, num_samples, memory};
+    if (threadIdx.x < block_samples::num_bins) memory.bins[0][threadIdx.x] = 0;
     const placed_key* const gathered = round > 0 ? plan.gathered_by(round - 1) : nullptr;
 #pragma unroll
     for (int i = 0; i < sampled_row::samples_per_thread; ++i) {
@@ -336,9 +367,7 @@ __global__ void __launch_bounds__(sampled_row::sampling_threads)
     if (ranks.lower < num_samples) lower = samples.bound(ranks.lower, ranks.lower + ranks.slack);
     if (!plan.ranks_all && ranks.upper > ranks.slack) upper = samples.bound(ranks.upper - ranks.slack, ranks.upper);
   }
-  if (threadIdx.x == 0) {
-    now = {lower, upper, needed, 0, 0, failed};
-  }
+  if (threadIdx.x == 0) now = {lower, upper, needed, 0, 0, failed};
   if (round == 0) {
     if (threadIdx.x <= sampled_row::num_digits) plan.d_state->passes[threadIdx.x] = {0, 0};
     if (threadIdx.x == 0) plan.d_state->collected = 0;
