@@ -446,7 +446,11 @@ __global__ void __launch_bounds__(sampled_row::gathering_threads, 2)
   if (round == 0) {
     const key_stream<Order> stream(keys, plan.layout, 0, plan.begin_of(blockIdx.x), plan.begin_of(blockIdx.x + 1));
     const unsigned first_column = plan.begin_of(blockIdx.x);
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     typename key_stream<Order>::chunk pending[2];
+#else  // two do not fit the registers
+    typename key_stream<Order>::chunk pending[1];
+#endif
     stream.begin_reading(pending);
     parts::wait_for_launch_before();
     const placed_key lower = now.lower, upper = now.upper;
