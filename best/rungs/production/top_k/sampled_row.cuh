@@ -49,9 +49,10 @@ struct sampled_row {
   static constexpr int sampling_threads = 1024, samples_per_thread = 8;
   static constexpr unsigned most_samples = sampling_threads * samples_per_thread;
   static constexpr int gathering_threads = block_selection::block_threads;
-  static constexpr unsigned least_chosen_from = 4096;  // where fewer are left, all of them stay
-  static constexpr unsigned most_ranked = 16'384;      // candidates that are ranked in tiles
-  static constexpr std::size_t most_ranked_k = 4096;   // up to it, none are chosen before the last launch
+  static constexpr unsigned least_chosen_from = 4096;      // where fewer are left, all of them stay
+  static constexpr unsigned most_columns_ranked = 16'384;  // of a row that is not sampled
+  static constexpr unsigned most_ranked = 32'768;          // candidates that rounds may leave
+  static constexpr std::size_t most_ranked_k = 4096;       // up to it, none are chosen before the last launch
   static constexpr int most_rounds = 6,
                        num_digits = (96 + block_selection::digit_bits - 1) / block_selection::digit_bits;
   static constexpr unsigned num_bins = static_cast<unsigned>(num_digits) << block_selection::digit_bits;
@@ -698,7 +699,8 @@ inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::si
   plan.num_parts = static_cast<unsigned>(num_parts < 1 ? 1 : num_parts);
   // The most that each round may leave. It rises with how many there are before.
   double size = static_cast<double>(num_columns);
-  while (size > sampled_row::most_ranked && plan.num_rounds < sampled_row::most_rounds) {
+  while (plan.num_rounds < sampled_row::most_rounds &&
+         size > (plan.num_rounds == 0 ? sampled_row::most_columns_ranked : sampled_row::most_ranked)) {
     const double num_samples = size < sampled_row::most_samples ? size : sampled_row::most_samples;
     // How many of a later round's belong to the k is unknown unless all do.
     const bool is_known = plan.ranks_all || plan.num_rounds == 0;
