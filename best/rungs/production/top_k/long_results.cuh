@@ -1,5 +1,5 @@
-// The greatest k of rows for a k that no block holds, or of keys of 64 bits: several launches, which read the row for
-// each digit of the k-th.
+// The greatest k of rows for a k that no block holds, or of several rows of 64-bit keys: several launches, which read
+// the row for each digit of the k-th.
 //
 //   count, choose   for each digit of eight bits, from the top: histograms of parts of the row, then the bin of the
 //                   k-th. What comes after the digit that decides returns at once.

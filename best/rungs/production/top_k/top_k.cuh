@@ -22,7 +22,7 @@ namespace rungs::RUNGS_ABI::production {
 // Places behind the last chunk of a row are numbers of 32 bits, too.
 inline constexpr std::size_t most_top_k_columns = 0xffffffff - 2 * chunk_items;
 
-// The last way of a call, which all rows may go. For keys of 64 bits it is the only one.
+// The last way of a call, which all rows may go. For several rows of 64-bit keys it is the only one.
 template <class Order, class Output>
 cudaError_t long_top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
                        const Output& output, const parts::device_limits& limits, std::size_t num_rows,
