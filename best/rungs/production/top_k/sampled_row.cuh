@@ -1,8 +1,7 @@
 // The greatest k of one long row of 64-bit keys, by one read of it.
 //
-//   sample   a block reads 8,192 candidates at places that a hash spreads. Two of them are bounds. At least k
-//   candidates
-//            of the row reach the lower one; where k is large, fewer than k reach the upper one.
+//   sample   a block reads 8,192 candidates at places that a hash spreads. Two of them are bounds. At least k of
+//            the row reach the lower one; where k is large, fewer than k reach the upper one.
 //   gather   all blocks read the row. What reaches the upper bound belongs to the k. What lies between is gathered.
 //   ...      the same for those gathered, until few are left
 //   sort     blocks sort tiles of the few. A short row begins here.
