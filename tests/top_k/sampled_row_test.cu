@@ -1,4 +1,6 @@
 // One row of 64-bit keys: between bounds of a sample, and where the bounds fail.
+#include <limits>
+
 #include <rungs/device/device_top_k.cuh>
 
 #include "top_k/of_rows.cuh"
@@ -59,6 +61,26 @@ TYPED_TEST(SampledRow, BothSidesOfLimits) {
       for (const keys_are kind : kinds)
         if (k > 0 && k <= n && (k <= 4096 || n < 20'000 || kind == keys_are::random || kind == keys_are::special))
           this->expect_right({1, n, k, 0, k % 2}, kind, (n + k / 2) % 2 == 0);
+}
+
+// Rows of which a block selects, and of which a block selects what a round left.
+TYPED_TEST(SampledRow, Selected) {
+  for (const std::size_t n : {4096, 4097, 8192, 12'001, 16'384, 65'537, 1'000'003})
+    for (const std::size_t k : {1, 5, 1000, 4096, 4097})
+      for (const keys_are kind : {keys_are::bits, keys_are::few, keys_are::equal})
+        if (k <= n) this->expect_right_of(make_keys<TypeParam>(kind, n, 5), k, k % 2 == 0, n % 2);
+}
+
+// All bits of the first candidate are set, as of the bound that none is to reach.
+TYPED_TEST(SampledRow, TheGreatestKeyIsTheFirst) {
+  using limits = std::numeric_limits<TypeParam>;
+  for (const std::size_t n : {100, 5000, 65'537, 1'000'003})
+    for (const std::size_t k : {1, 100, 4096})
+      for (const bool greatest : {true, false}) {
+        auto items = make_keys<TypeParam>(keys_are::few, n, 7);
+        items[0] = greatest ? limits::max() : limits::lowest();
+        if (k <= n) this->expect_right_of(items, k, greatest, 0);
+      }
 }
 
 TYPED_TEST(SampledRow, SeveralRounds) {

@@ -4,14 +4,18 @@
 //            the row reach the lower one; where k is large, fewer than k reach the upper one.
 //   gather   all blocks read the row. What reaches the upper bound belongs to the k. What lies between is gathered.
 //   ...      the same for those gathered, until few are left
-//   sort     blocks sort tiles of the few. A short row begins here.
+//   select   a block finds the k of the few digit by digit. A row of up to 16 Ki begins here.
+//   sort     blocks sort tiles of the few. A row of up to 4 Ki begins here.
 //   rank     each of the few looks up in all tiles how many come before it
+//
+// Where few are left it is faster to rank all of them, and none are selected.
 //
 // No two candidates are equal, since the column decides between equal keys. So the keys' values do not matter: the
 // bounds are as tight for many equal keys as for random ones.
 //
-// The bounds hold with five standard deviations. Where one fails, the launch that sorts finds the k digit by digit. Its
-// blocks draw tiles, and wait only for tiles that others have drawn. So it ends with any number of blocks at once.
+// The bounds hold with five standard deviations. Where one fails, the launch that selects or sorts reads the row digit
+// by digit. Its blocks draw tiles, and wait only for tiles that others have drawn. So it ends with any number of
+// blocks.
 #pragma once
 
 #include <cmath>
@@ -48,10 +52,10 @@ struct sampled_row {
   static constexpr int sampling_threads = 1024, samples_per_thread = 8;
   static constexpr unsigned most_samples = sampling_threads * samples_per_thread;
   static constexpr int gathering_threads = block_selection::block_threads;
-  static constexpr unsigned least_chosen_from = 4096;      // where fewer are left, all of them stay
-  static constexpr unsigned most_columns_ranked = 16'384;  // of a row that is not sampled
-  static constexpr unsigned most_ranked = 32'768;          // candidates that rounds may leave
-  static constexpr std::size_t most_ranked_k = 4096;       // up to it, none are chosen before the last launch
+  static constexpr unsigned least_chosen_from = 4096;    // where fewer are left, all of them stay
+  static constexpr unsigned most_columns_left = 16'384;  // of a row that is not sampled
+  static constexpr unsigned most_left = 40'960;          // candidates that rounds may leave
+  static constexpr std::size_t most_ranked_k = 4096;     // up to it, none are chosen before the last launch
   static constexpr int most_rounds = 6,
                        num_digits = (96 + block_selection::digit_bits - 1) / block_selection::digit_bits;
   static constexpr unsigned num_bins = static_cast<unsigned>(num_digits) << block_selection::digit_bits;
@@ -108,13 +112,15 @@ struct sampled_plan {
   candidate_layout layout;
   std::size_t k;
   unsigned num_columns, num_parts, num_rounds;
-  bool ranks_all;  // all k are ranked, so none are chosen before
+  bool ranks_all;  // none are chosen before the last launches
+  bool selects;    // the k of those left
   unsigned rooms[sampled_row::most_rounds];
   sampled_state* d_state;
   unsigned* d_bins;         // of each digit
   placed_key* d_places[2];  // rounds take turns
 
   __host__ __device__ placed_key* gathered_by(unsigned round) const { return d_places[round % 2]; }
+  __host__ __device__ placed_key* selected() const { return gathered_by(num_rounds); }
   __device__ unsigned begin_of(unsigned part) const {
     constexpr unsigned unit = 64;
     if (part == num_parts) return num_columns;
@@ -128,24 +134,27 @@ __device__ inline bool is_complete(const sampled_round& round, unsigned room) {
          round.gathered <= room;
 }
 
-// What is to be ranked: the row, what the rounds left, or all k where a round failed.
+// What is to be selected of or ranked: the row, what the rounds left, or the k.
 struct sampled_left {
   placed_key* candidates;
   unsigned size, needed;
-  bool failed;
+  bool failed;  // the k are to be found in the row
 
-  __device__ explicit sampled_left(const sampled_plan& plan) {
-    candidates = plan.d_places[0];
-    size = plan.num_columns;
-    needed = static_cast<unsigned>(plan.k);
-    failed = false;
-    if (plan.num_rounds == 0) return;
-    const sampled_round& last = plan.d_state->rounds[plan.num_rounds - 1];
-    candidates = plan.gathered_by(plan.num_rounds - 1);
-    failed = !is_complete(last, plan.rooms[plan.num_rounds - 1]);
-    size = last.gathered;
-    needed = last.needed - last.chosen;
-    if (failed) size = needed = plan.ranks_all ? static_cast<unsigned>(plan.k) : 0;
+  static __device__ sampled_left all_k(placed_key* places, const sampled_plan& plan, bool failed) {
+    const auto k = static_cast<unsigned>(plan.k);
+    return {places, k, k, failed};
+  }
+  static __device__ sampled_left by_rounds(const sampled_plan& plan) {
+    const unsigned last = plan.num_rounds - 1;
+    const sampled_round& round = plan.d_state->rounds[last];
+    placed_key* const gathered = plan.gathered_by(last);
+    if (!is_complete(round, plan.rooms[last])) return all_k(gathered, plan, true);
+    return {gathered, round.gathered, round.needed - round.chosen, false};
+  }
+  static __device__ sampled_left to_rank(const sampled_plan& plan) {
+    if (plan.selects) return all_k(plan.selected(), plan, false);
+    if (plan.num_rounds == 0) return {plan.d_places[0], plan.num_columns, static_cast<unsigned>(plan.k), false};
+    return by_rounds(plan);
   }
 };
 
@@ -184,11 +193,32 @@ struct sortable_results {
     d_candidates[rank] = layout.make(each.key, each.column());
   }
 };
+struct placed_results {
+  placed_key* d_places;
+
+  __device__ void operator()(std::size_t rank, const placed_key& each) const { d_places[rank] = each; }
+};
 
 // --- sample
 
 // The samples of a block, in registers.
 struct block_samples {
+  placed_key own[sampled_row::samples_per_thread];
+  unsigned size;
+
+  static __device__ unsigned index(int i) { return i * sampled_row::sampling_threads + threadIdx.x; }
+
+  template <class Use>
+  __device__ void for_each(Use use) const {
+#pragma unroll
+    for (int i = 0; i < sampled_row::samples_per_thread; ++i)
+      if (index(i) < size) use(own[i]);
+  }
+};
+
+// Finds bounds of a block's candidates digit by digit. held.for_each(use) calls use(candidate) for those of a thread.
+template <class Held>
+struct bounds_of {
   static constexpr int digit_bits = 7;
   static constexpr unsigned num_bins = 1u << digit_bits;
   struct shared {
@@ -196,12 +226,13 @@ struct block_samples {
     unsigned ones[3], zeros[3];  // bits that are set, or not, in one of a class
   };
 
-  placed_key own[sampled_row::samples_per_thread];  // those that do not exist are 0
-  unsigned size;
+  const Held& held;
   shared& memory;
   int turn = 0;
 
-  static __device__ unsigned index(int i) { return i * sampled_row::sampling_threads + threadIdx.x; }
+  __device__ bounds_of(const Held& candidates, shared& storage) : held(candidates), memory(storage) {
+    if (threadIdx.x < num_bins) memory.bins[0][threadIdx.x] = 0;
+  }
 
   // Whether it has the bound's bits above `bit`.
   static __device__ bool is_in_class(const placed_key& each, const placed_key& bound, int bit) {
@@ -211,21 +242,19 @@ struct block_samples {
     return differing.key == 0 && differing.before >> (bit + 1) == 0;
   }
 
-  // Of the samples that have the bound's bits above `bit`: adds to the bound what they share, and returns the greatest
-  // bit in which two of them differ, or -1.
+  // Of the candidates that have the bound's bits above `bit`: adds to the bound what they share, and returns the
+  // greatest bit in which two of them differ, or -1.
   __device__ int skip_shared_bits(placed_key& bound, int bit) {
     unsigned ones[3] = {0, 0, 0}, zeros[3] = {0, 0, 0};
-#pragma unroll
-    for (int i = 0; i < sampled_row::samples_per_thread; ++i) {
-      if (index(i) >= size || !is_in_class(own[i], bound, bit)) continue;
-      const unsigned words[3] = {own[i].before, static_cast<unsigned>(own[i].key),
-                                 static_cast<unsigned>(own[i].key >> 32)};
+    held.for_each([&](const placed_key& each) {
+      if (!is_in_class(each, bound, bit)) return;
+      const unsigned words[3] = {each.before, static_cast<unsigned>(each.key), static_cast<unsigned>(each.key >> 32)};
 #pragma unroll
       for (int w = 0; w < 3; ++w) {
         ones[w] |= words[w];
         zeros[w] |= ~words[w];
       }
-    }
+    });
     __syncthreads();
     if (threadIdx.x < 3) memory.ones[threadIdx.x] = memory.zeros[threadIdx.x] = 0;
     __syncthreads();
@@ -260,21 +289,24 @@ struct block_samples {
     return first;
   }
 
-  // A bound that at least `least` and at most `most` samples reach. Digit by digit, each warp looks up the bins itself.
+  // A bound that at least `least` and at most `most` candidates reach. Digit by digit, each warp looks up the bins
+  // itself.
   __device__ placed_key bound(unsigned least, unsigned most) {
     placed_key found{0, 0};
-    unsigned reaching = size, above = 0;  // the bound, and the end of its class
-    int bit = skip_shared_bits(found, 95);
-    while (reaching > most && bit >= 0) {
+    unsigned reaching = held.size, above = 0;  // the bound, and the end of its class
+    int bit = 95;
+    bool skips = true;
+    while (true) {
+      if (skips) bit = skip_shared_bits(found, bit);
+      if (reaching <= most || bit < 0) return found;
       const int width = min(bit + 1, digit_bits), shift = bit + 1 - width;
       const unsigned inside = reaching - above;
       unsigned* const bins = memory.bins[turn];
       turn = turn == 2 ? 0 : turn + 1;
       if (threadIdx.x < num_bins) memory.bins[turn][threadIdx.x] = 0;  // all have read these two barriers ago
-#pragma unroll
-      for (int i = 0; i < sampled_row::samples_per_thread; ++i)
-        if (index(i) < size && is_in_class(own[i], found, bit))
-          atomicAdd(bins + (own[i].bits_from(shift) & ((1u << width) - 1)), 1u);
+      held.for_each([&](const placed_key& each) {
+        if (is_in_class(each, found, bit)) atomicAdd(bins + (each.bits_from(shift) & ((1u << width) - 1)), 1u);
+      });
       __syncthreads();
       const unsigned digit = find_digit(bins, least, above, reaching);
       if (shift >= 32) {
@@ -284,12 +316,11 @@ struct block_samples {
         found.before |= digit << shift;
       }
       bit = shift - 1;
-      if (reaching > most && reaching - above == inside) bit = skip_shared_bits(found, bit);
+      skips = reaching > most && reaching - above == inside;
     }
-    return found;
   }
 
-  // The greatest digit that `least` samples reach. Leaves how many reach it, and how many the next one.
+  // The greatest digit that `least` candidates reach. Leaves how many reach it, and how many the next one.
   static __device__ unsigned find_digit(const unsigned* bins, unsigned least, unsigned& above, unsigned& reaching) {
     constexpr int of_lane = num_bins / parts::warp_threads;
     const int lane = static_cast<int>(threadIdx.x % parts::warp_threads);
@@ -327,7 +358,7 @@ template <class Order>
 __global__ void __launch_bounds__(sampled_row::sampling_threads)
     sample_bounds_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
                          unsigned round) {
-  __shared__ block_samples::shared memory;
+  __shared__ bounds_of<block_samples>::shared memory;
   __shared__ sampled_round shared_before;
   parts::let_next_launch_start();
   sampled_round& now = plan.d_state->rounds[round];
@@ -345,8 +376,7 @@ __global__ void __launch_bounds__(sampled_row::sampling_threads)
   placed_key lower{0, 0}, upper{~0ull, 0xffffffff};
   if (!failed && (round == 0 || size > sampled_row::least_chosen_from)) {
     const unsigned num_samples = min(size, sampled_row::most_samples);
-    block_samples samples{{}, num_samples, memory};
-    if (threadIdx.x < block_samples::num_bins) memory.bins[0][threadIdx.x] = 0;
+    block_samples samples{{}, num_samples};
     const placed_key* const gathered = round > 0 ? plan.gathered_by(round - 1) : nullptr;
 #pragma unroll
     for (int i = 0; i < sampled_row::samples_per_thread; ++i) {
@@ -364,8 +394,9 @@ __global__ void __launch_bounds__(sampled_row::sampling_threads)
       for (int i = 0; i < sampled_row::samples_per_thread; ++i)
         if (block_samples::index(i) < num_samples) samples.own[i].key = keys.order(samples.own[i].key);
     const sampled_ranks ranks(needed, size, num_samples);
-    if (ranks.lower < num_samples) lower = samples.bound(ranks.lower, ranks.lower + ranks.slack);
-    if (!plan.ranks_all && ranks.upper > ranks.slack) upper = samples.bound(ranks.upper - ranks.slack, ranks.upper);
+    bounds_of<block_samples> bounds(samples, memory);
+    if (ranks.lower < num_samples) lower = bounds.bound(ranks.lower, ranks.lower + ranks.slack);
+    if (!plan.ranks_all && ranks.upper > ranks.slack) upper = bounds.bound(ranks.upper - ranks.slack, ranks.upper);
   }
   if (threadIdx.x == 0) now = {lower, upper, needed, 0, 0, failed};
   if (round == 0) {
@@ -489,35 +520,45 @@ __global__ void __launch_bounds__(sampled_row::gathering_threads, 2)
   chosen.write(chosen.size, choose);
 }
 
-// --- sort and rank
+// --- select
 
-// Leaves a tile of candidates in their order: each counts how many of the tile come before it. All threads call it.
-struct ranked_tile {
-  static constexpr unsigned items = 128, shares = block_selection::block_threads / items;
-  unsigned long long keys[items];
-  unsigned befores[items];
+// Candidates that a block reads again for each digit. The cache of its multiprocessor holds most of them.
+template <class At>
+struct cached_candidates {
+  static constexpr unsigned at_once = 8, block_threads = block_selection::block_threads;
 
-  template <class At>
-  __device__ void sort(unsigned size, At at, placed_key* sorted) {
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
-      const placed_key each = at(i);
-      keys[i] = each.key;
-      befores[i] = each.before;
-    }
-    __syncthreads();
-    const unsigned item = threadIdx.x / shares;
-    const placed_key own = item < size ? placed_key{keys[item], befores[item]} : placed_key{0, 0};
-    unsigned before = 0;
-#pragma unroll 4
-    for (unsigned other = threadIdx.x % shares; other < size; other += shares)
-      before += !own.reaches({keys[other], befores[other]});
+  At at;
+  unsigned size;
+
+  template <class Use>
+  __device__ void for_each(Use use) const {
+    for (unsigned first = threadIdx.x; first < size; first += at_once * block_threads) {
+      placed_key read[at_once];
 #pragma unroll
-    for (unsigned distance = shares / 2; distance > 0; distance /= 2)
-      before += __shfl_xor_sync(parts::full_mask, before, distance);
-    if (threadIdx.x % shares == 0 && item < size) sorted[before] = own;
+      for (unsigned i = 0; i < at_once; ++i) read[i] = at(min(first + i * block_threads, size - 1));
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i)
+        if (first + i * block_threads < size) use(read[i]);
+    }
   }
 };
+
+// Calls results(first_result + i, candidate) for the greatest `needed` of `size` candidates, in any order. All threads
+// of a block call it.
+template <class At, class Results>
+__device__ void select_candidates(At at, unsigned size, unsigned needed, unsigned first_result,
+                                  const Results& results) {
+  using held_candidates = cached_candidates<At>;
+  __shared__ typename bounds_of<held_candidates>::shared memory;
+  __shared__ unsigned selected;
+  if (threadIdx.x == 0) selected = 0;
+  const held_candidates held{at, size};
+  bounds_of<held_candidates> bounds(held, memory);
+  const placed_key bound = bounds.bound(needed, needed);
+  held.for_each([&](const placed_key& each) {
+    if (each.reaches(bound)) results(std::size_t{first_result} + atomicAdd(&selected, 1u), each);
+  });
+}
 
 // Blocks draw the tiles of a pass, and then wait until all are done. So they wait only for blocks that run: a call ends
 // with any number of them.
@@ -607,6 +648,65 @@ __device__ void choose_by_digits(const keys_of_rows<Order>& keys, const sampled_
       [] {});
 }
 
+// Of a short row.
+template <class Order, class Results>
+__global__ void __launch_bounds__(block_selection::block_threads)
+    select_of_row_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
+                         const __grid_constant__ Results results) {
+  parts::let_next_launch_start();
+  const auto at = [&](unsigned i) { return placed_key{keys.order(keys.data[i]), ~i}; };
+  select_candidates(at, plan.num_columns, static_cast<unsigned>(plan.k), 0, results);
+}
+
+// A block selects of what the last round left. Where a round failed, all blocks find the k of the row.
+template <class Order, class Results>
+__global__ void __launch_bounds__(block_selection::block_threads)
+    select_of_left_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
+                          const __grid_constant__ Results results) {
+  __shared__ block_selection selection;
+  parts::let_next_launch_start();
+  parts::wait_for_launch_before();
+  const sampled_left left = sampled_left::by_rounds(plan);
+  if (left.failed) {
+    choose_by_digits(keys, plan, selection,
+                     [&](const placed_key& each) { results(atomicAdd(&plan.d_state->collected, 1u), each); });
+  } else if (blockIdx.x == 0 && left.needed > 0) {
+    const placed_key* const candidates = left.candidates;
+    select_candidates([=](unsigned i) { return candidates[i]; }, left.size, left.needed,
+                      static_cast<unsigned>(plan.k) - left.needed, results);
+  }
+}
+
+// --- sort and rank
+
+// Leaves a tile of candidates in their order: each counts how many of the tile come before it. All threads call it.
+struct ranked_tile {
+  static constexpr unsigned items = 128, shares = block_selection::block_threads / items;
+  unsigned long long keys[items];
+  unsigned befores[items];
+
+  template <class At>
+  __device__ void sort(unsigned size, At at, placed_key* sorted) {
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
+      const placed_key each = at(i);
+      keys[i] = each.key;
+      befores[i] = each.before;
+    }
+    __syncthreads();
+    const unsigned item = threadIdx.x / shares;
+    const placed_key own = item < size ? placed_key{keys[item], befores[item]} : placed_key{0, 0};
+    unsigned before = 0;
+#pragma unroll 4
+    for (unsigned other = threadIdx.x % shares; other < size; other += shares)
+      before += !own.reaches({keys[other], befores[other]});
+#pragma unroll
+    for (unsigned distance = shares / 2; distance > 0; distance /= 2)
+      before += __shfl_xor_sync(parts::full_mask, before, distance);
+    if (threadIdx.x % shares == 0 && item < size) sorted[before] = own;
+  }
+};
+
 // Sorts the tiles of a short row.
 template <class Order>
 __global__ void __launch_bounds__(block_selection::block_threads)
@@ -618,24 +718,19 @@ __global__ void __launch_bounds__(block_selection::block_threads)
   tile.sort(size, at, plan.d_places[0] + begin);
 }
 
-// Sorts the tiles of what the last round left. Where a round failed, finds the k first.
-template <class Order, class Results>
+// Sorts the tiles of what was selected, or of what the last round left. Where a round failed and none were selected,
+// finds the k first.
+template <class Order>
 __global__ void __launch_bounds__(block_selection::block_threads)
-    sort_left_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan,
-                     const __grid_constant__ Results results) {
+    sort_left_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ sampled_plan plan) {
   __shared__ block_selection selection;
   __shared__ ranked_tile tile;
   parts::let_next_launch_start();
   parts::wait_for_launch_before();
-  const sampled_left left(plan);
+  const sampled_left left = sampled_left::to_rank(plan);
   if (left.failed)
-    choose_by_digits(keys, plan, selection, [&](const placed_key& each) {
-      const unsigned place = atomicAdd(&plan.d_state->collected, 1u);
-      if (plan.ranks_all)
-        left.candidates[place] = each;
-      else
-        results(place, each);
-    });
+    choose_by_digits(keys, plan, selection,
+                     [&](const placed_key& each) { left.candidates[atomicAdd(&plan.d_state->collected, 1u)] = each; });
   for (unsigned begin = blockIdx.x * ranked_tile::items; begin < left.size; begin += gridDim.x * ranked_tile::items) {
     placed_key* const candidates = left.candidates + begin;
     tile.sort(
@@ -650,7 +745,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   constexpr unsigned at_once = 2;
   parts::let_next_launch_start();
   parts::wait_for_launch_before();
-  const sampled_left left(plan);
+  const sampled_left left = sampled_left::to_rank(plan);
   const unsigned lane = threadIdx.x % parts::warp_threads, last = left.size - 1;
   const unsigned warp = (blockIdx.x * block_selection::block_threads + threadIdx.x) / parts::warp_threads;
   for (unsigned first = warp * at_once; first < left.size; first += gridDim.x * block_selection::warps * at_once) {
@@ -687,7 +782,8 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 
 // --- the call
 
-inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::size_t num_columns, std::size_t k) {
+inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::size_t num_columns, std::size_t k,
+                                     bool sorted) {
   sampled_plan plan{};
   plan.layout = candidate_layout(num_columns, 64);
   plan.k = k;
@@ -699,7 +795,7 @@ inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::si
   // The most that each round may leave. It rises with how many there are before.
   double size = static_cast<double>(num_columns);
   while (plan.num_rounds < sampled_row::most_rounds &&
-         size > (plan.num_rounds == 0 ? sampled_row::most_columns_ranked : sampled_row::most_ranked)) {
+         size > (plan.num_rounds == 0 ? sampled_row::most_columns_left : sampled_row::most_left)) {
     const double num_samples = size < sampled_row::most_samples ? size : sampled_row::most_samples;
     // How many of a later round's belong to the k is unknown unless all do.
     const bool is_known = plan.ranks_all || plan.num_rounds == 0;
@@ -714,6 +810,14 @@ inline sampled_plan plan_sampled_row(const parts::device_limits& limits, std::si
     size = left;
     plan.rooms[plan.num_rounds++] = static_cast<unsigned>(left);
   }
+  // To rank more than these takes longer than to select.
+  constexpr double few_left = 2048, few_sorted_left = 4096;
+  if (!plan.ranks_all)
+    plan.selects = plan.num_rounds > 0 || !sorted;
+  else if (plan.num_rounds == 0)
+    plan.selects = size > few_sorted_left;
+  else
+    plan.selects = size > (sorted ? few_sorted_left + 2 * static_cast<double>(k) : few_left);
   return plan;
 }
 
@@ -724,7 +828,8 @@ inline std::size_t place_sampled_row(char* region, sampled_plan& plan) {
     array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(region + bytes);
     bytes += parts::ceil_div(num_items * sizeof(*array), parts::storage_alignment) * parts::storage_alignment;
   };
-  std::size_t rooms[2] = {plan.num_rounds == 0 ? plan.num_columns : 0, 0};
+  std::size_t rooms[2] = {plan.num_rounds == 0 && !plan.selects ? plan.num_columns : 0, 0};
+  if (plan.selects && plan.ranks_all) rooms[plan.num_rounds % 2] = plan.k;
   for (unsigned round = 0; round < plan.num_rounds; ++round)
     if (rooms[round % 2] < plan.rooms[round]) rooms[round % 2] = plan.rooms[round];
   take(plan.d_places[0], rooms[0]);
@@ -735,9 +840,10 @@ inline std::size_t place_sampled_row(char* region, sampled_plan& plan) {
   return bytes;
 }
 
+// Finds what is to be ranked, or the k where the plan selects them.
 template <class Order, class Results>
-cudaError_t launch_sampled_row(const keys_of_rows<Order>& keys, const Results& results, const sampled_plan& plan,
-                               const parts::device_limits& limits, cudaStream_t stream) {
+cudaError_t launch_selection(const keys_of_rows<Order>& keys, const Results& results, const sampled_plan& plan,
+                             const parts::device_limits& limits, cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
   for (unsigned round = 0; error == cudaSuccess && round < plan.num_rounds; ++round) {
     error = parts::launch_overlapped(sample_bounds_kernel<Order>, 1, sampled_row::sampling_threads, 0,
@@ -747,14 +853,24 @@ cudaError_t launch_sampled_row(const keys_of_rows<Order>& keys, const Results& r
                                        sampled_row::gathering_threads, 0, limits.overlaps(), stream, keys, plan,
                                        results, round);
   }
-  const auto launch_sort = [&](auto kernel, std::size_t blocks, bool overlapping, const auto&... more) {
-    return parts::launch_overlapped(kernel, blocks, block_selection::block_threads, 0, overlapping, stream, keys, plan,
-                                    more...);
+  if (error != cudaSuccess || !plan.selects) return error;
+  if (plan.num_rounds == 0)
+    return parts::launch_overlapped(select_of_row_kernel<Order, Results>, 1, block_selection::block_threads, 0, false,
+                                    stream, keys, plan, results);
+  return parts::launch_overlapped(select_of_left_kernel<Order, Results>, limits.multiprocessors,
+                                  block_selection::block_threads, 0, limits.overlaps(), stream, keys, plan, results);
+}
+
+template <class Order, class Results>
+cudaError_t launch_ranking(const keys_of_rows<Order>& keys, const Results& results, const sampled_plan& plan,
+                           const parts::device_limits& limits, cudaStream_t stream) {
+  const auto launch_sort = [&](auto kernel, std::size_t blocks, bool overlapping) {
+    return parts::launch_overlapped(kernel, blocks, block_selection::block_threads, 0, overlapping, stream, keys, plan);
   };
-  if (error == cudaSuccess)
-    error = plan.num_rounds == 0
-                ? launch_sort(sort_row_kernel<Order>, parts::ceil_div(plan.num_columns, ranked_tile::items), false)
-                : launch_sort(sort_left_kernel<Order, Results>, limits.multiprocessors, limits.overlaps(), results);
+  const cudaError_t error =
+      plan.num_rounds == 0 && !plan.selects
+          ? launch_sort(sort_row_kernel<Order>, parts::ceil_div(plan.num_columns, ranked_tile::items), false)
+          : launch_sort(sort_left_kernel<Order>, limits.multiprocessors, limits.overlaps());
   if (error != cudaSuccess) return error;
   return parts::launch_overlapped(rank_left_kernel<Order, Results>, 2 * limits.multiprocessors,
                                   block_selection::block_threads, 0, limits.overlaps(), stream, plan, results);
@@ -765,21 +881,27 @@ template <class Order, class Output>
 cudaError_t top_k_of_sampled_row(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
                                  const Output& output, const parts::device_limits& limits, std::size_t num_columns,
                                  std::size_t k, bool sorted, cudaStream_t stream) {
-  using results = output_results<Order, Output>;
+  const output_results<Order, Output> results{keys.order, output};
   char* region;
   cudaError_t error;
-  sampled_plan plan = plan_sampled_row(limits, num_columns, k);
-  const bool sorts = sorted && !plan.ranks_all && plan.num_rounds > 0;
+  sampled_plan plan = plan_sampled_row(limits, num_columns, k, sorted);
+  const bool sorts = sorted && plan.selects && !plan.ranks_all;
   long_plan_of<Order> sorting{plan.layout, 1, k, plan.num_columns, 0, nullptr, nullptr, nullptr, nullptr};
   const std::size_t row_bytes = place_sampled_row(nullptr, plan);
   const std::size_t bytes = row_bytes + (sorts ? place_long_results(nullptr, true, sorting) : 0);
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
   place_sampled_row(region, plan);
-  if (!sorts) return launch_sampled_row(keys, results{keys.order, output}, plan, limits, stream);
-  place_long_results(region + row_bytes, true, sorting);
-  error = launch_sampled_row(keys, sortable_results{plan.layout, sorting.d_candidates}, plan, limits, stream);
-  if (error != cudaSuccess) return error;
-  return write_long_results(output, sorting, true, stream);
+  if (sorts) {
+    place_long_results(region + row_bytes, true, sorting);
+    error = launch_selection(keys, sortable_results{plan.layout, sorting.d_candidates}, plan, limits, stream);
+    return error != cudaSuccess ? error : write_long_results(output, sorting, true, stream);
+  }
+  if (sorted && plan.selects)
+    error = launch_selection(keys, placed_results{plan.selected()}, plan, limits, stream);
+  else
+    error = launch_selection(keys, results, plan, limits, stream);
+  if (error != cudaSuccess || (plan.selects && !sorted)) return error;
+  return launch_ranking(keys, results, plan, limits, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
