@@ -467,6 +467,7 @@ __global__ void __launch_bounds__(sampled_row::gathering_threads, 2)
   const unsigned room = plan.rooms[round];
   warp_outlet between{outlets[0][warp], &now.gathered}, chosen{outlets[1][warp], &now.chosen};
   unsigned first_result = 0, needed = 0;
+  const bool chooses = !plan.ranks_all;
   const auto gather = [&](unsigned place, const placed_key& each) {
     if (place < room) gathered[place] = each;
   };
@@ -492,7 +493,8 @@ __global__ void __launch_bounds__(sampled_row::gathering_threads, 2)
 #pragma unroll 1
         for (unsigned i = 0; i < 2; ++i) {
           const placed_key each{i == 0 ? read[0] : read[1], ~(first_column + first + i)};
-          const bool reaches = stream.has(first + i) && each.reaches(lower), is_chosen = reaches && each.reaches(upper);
+          const bool reaches = stream.has(first + i) && each.reaches(lower),
+                     is_chosen = chooses && reaches && each.reaches(upper);
           between.add(reaches && !is_chosen, each, gather);
           chosen.add(is_chosen, each, choose);
         }
@@ -511,7 +513,8 @@ __global__ void __launch_bounds__(sampled_row::gathering_threads, 2)
     for (unsigned first = (blockIdx.x * warps + warp) * parts::warp_threads; first < size;
          first += gridDim.x * sampled_row::gathering_threads) {
       const placed_key each = first + lane < size ? from[first + lane] : placed_key{0, 0};
-      const bool reaches = first + lane < size && each.reaches(lower), is_chosen = reaches && each.reaches(upper);
+      const bool reaches = first + lane < size && each.reaches(lower),
+                 is_chosen = chooses && reaches && each.reaches(upper);
       between.add(reaches && !is_chosen, each, gather);
       chosen.add(is_chosen, each, choose);
     }
