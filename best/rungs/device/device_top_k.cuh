@@ -33,11 +33,16 @@
 //   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
 //                           None where a block or a cluster takes the row as a whole (docs/top_k.md)
 //   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row
-// Keys of 64 bits take 16 bytes a result, 32 where sorted, whatever the row and k, and about thirty launches.
+// Keys of 64 bits:
+//   one row up to 16 Ki     16 bytes a key, and two launches
+//   a longer row            up to 440 KB to 256 Ki keys, then up to 2 bytes a key; 32 a result more where it is sorted
+//                           and k exceeds 4,096. Four to ten launches, and those that sort.
+//   several rows            16 bytes a result, 32 where sorted, and about thirty launches
 // The first kind ends at a smaller k where a block has less than 74 KB of shared memory: at 3,062 on sm_75.
 //
-// Keys are read once up to that k, and up to nine times beyond; those of 64 bits up to 13 times. Rows with many equal
-// keys are read two or three times.
+// Keys are read once up to that k, and up to nine times beyond. Rows with many equal keys are read two or three times.
+// One row of 64-bit keys is read once, whatever its keys, and up to ten times more where a sample of it misleads. Its
+// places are fixed, so keys can be made that it misleads about. Several such rows are read up to 13 times.
 //
 // Source: the threshold of a block that takes no sample is the idea of warp selection (Johnson, Douze, Jegou 2017),
 // with a radix selection in place of sorting; the digits are those of AIR top-k (Zhang et al. 2023), which CUB uses.

@@ -1,5 +1,5 @@
-// The greatest k of rows for a k that no block holds, or of keys of 64 bits: several launches, which read the row for
-// each digit of the k-th.
+// The greatest k of rows for a k that no block holds, or of several rows of 64-bit keys: several launches, which read
+// the row for each digit of the k-th.
 //
 //   count, choose   for each digit of eight bits, from the top: histograms of parts of the row, then the bin of the
 //                   k-th. What comes after the digit that decides returns at once.
@@ -262,6 +262,19 @@ cudaError_t sort_long_results(const Plan& plan, const typename Plan::candidate_t
   return error;
 }
 
+// Writes the candidates that are left, in their order or in any.
+template <class Output, class Plan>
+cudaError_t write_long_results(const Output& output, const Plan& plan, bool sorted, cudaStream_t stream) {
+  const typename Plan::candidate_type* results = plan.d_candidates;
+  if (sorted) {
+    const cudaError_t error = sort_long_results(plan, results, stream);
+    if (error != cudaSuccess) return error;
+  }
+  const std::size_t row_blocks = parts::ceil_div(plan.k, long_results::writing_threads);
+  return parts::launch(write_results_kernel<Output, Plan>, plan.num_rows * row_blocks, long_results::writing_threads,
+                       stream, output, plan, results, static_cast<unsigned>(row_blocks));
+}
+
 template <class Order, class Output>
 cudaError_t launch_long_results(const keys_of_rows<Order>& keys, const Output& output, const long_plan_of<Order>& plan,
                                 bool sorted, cudaStream_t stream) {
@@ -278,12 +291,8 @@ cudaError_t launch_long_results(const keys_of_rows<Order>& keys, const Output& o
   }
   if (error == cudaSuccess)
     error = parts::launch(collect_kernel<Order>, blocks, long_results::block_threads, stream, keys, plan);
-  const typename Order::candidate_type* results = plan.d_candidates;
-  if (error == cudaSuccess && sorted) error = sort_long_results(plan, results, stream);
   if (error != cudaSuccess) return error;
-  const std::size_t row_blocks = parts::ceil_div(plan.k, long_results::writing_threads);
-  return parts::launch(write_results_kernel<Output, long_plan_of<Order>>, plan.num_rows * row_blocks,
-                       long_results::writing_threads, stream, output, plan, results, static_cast<unsigned>(row_blocks));
+  return write_long_results(output, plan, sorted, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -316,7 +316,7 @@ class key_stream {
     for (int v = 0; v < num_vectors; ++v) {
       Storage items[vector_items];
       memcpy(items, &loaded.vectors[v], vector_bytes);
-      unsigned keys[vector_items];
+      typename Order::word keys[vector_items];
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) keys[i] = place(index, v) + i < size_ ? order_(items[i]) : 0;
       take(keys, place(index, v));

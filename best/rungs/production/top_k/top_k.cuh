@@ -13,6 +13,7 @@
 #include "rungs/production/top_k/group_rows.cuh"
 #include "rungs/production/top_k/long_results.cuh"
 #include "rungs/production/top_k/ranked_rows.cuh"
+#include "rungs/production/top_k/sampled_row.cuh"
 #include "rungs/production/top_k/streamed_rows.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
 
@@ -21,7 +22,7 @@ namespace rungs::RUNGS_ABI::production {
 // Places behind the last chunk of a row are numbers of 32 bits, too.
 inline constexpr std::size_t most_top_k_columns = 0xffffffff - 2 * chunk_items;
 
-// The last way of a call, which all rows may go. For keys of 64 bits it is the only one.
+// The last way of a call, which all rows may go. For several rows of 64-bit keys it is the only one.
 template <class Order, class Output>
 cudaError_t long_top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
                        const Output& output, const parts::device_limits& limits, std::size_t num_rows,
@@ -114,6 +115,9 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
     parts::device_limits limits;
     const cudaError_t error = limits.ask();
     if (error != cudaSuccess) return error;
+    if (num_rows == 1)
+      return top_k_of_sampled_row(d_temp_storage, temp_storage_bytes, keys, output, limits, num_columns, k, sorted,
+                                  stream);
     return long_top_k(d_temp_storage, temp_storage_bytes, keys, output, limits, num_rows, num_columns, k, sorted,
                       stream);
   } else {
