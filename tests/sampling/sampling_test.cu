@@ -77,42 +77,47 @@ struct Sampling : OnAGpu {
       EXPECT_EQ(wrong_probabilities, 0u);
     }
   }
+
+  // Items whose values are those of value_of(i), by each of these cuts.
+  template <class ValueOf>
+  static void expect_right_of(std::size_t num_rows, std::size_t num_columns, ValueOf value_of, sampling how,
+                              std::initializer_list<int> top_ks, std::initializer_list<float> top_ps) {
+    std::vector<T> items(num_rows * num_columns);
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = T(static_cast<float>(value_of(i)));
+    for (const int top_k : top_ks)
+      for (const float top_p : top_ps) {
+        how.top_k = top_k;
+        how.top_p = top_p;
+        expect_right(items, num_rows, num_columns, num_columns, how, 1);
+      }
+  }
 };
 
-std::vector<sampling> ways_to_cut() {
-  std::vector<sampling> all(1);
-  const auto add = [&](float temperature, int top_k, float top_p, float min_p) {
-    sampling how;
-    how.temperature = temperature;
-    how.top_k = top_k;
-    how.top_p = top_p;
-    how.min_p = min_p;
-    all.push_back(how);
-  };
-  add(1, 0, 0.9f, 0);
-  add(1, 0, 0, 0);
-  add(0, 0, 1, 0);
-  add(0.7f, 1, 1, 0);
-  add(1, 50, 1, 0);
-  add(2, 3000, 0.95f, 0);
-  add(1, 0, 1, 0.05f);
-  add(1.5f, 40, 0.5f, 0.01f);
-  add(100, 0, 0.999999f, 0);
-  add(1e-4f, 1 << 30, 1e-12f, 1);
-  return all;
-}
+// By temperature, top_k, top_p and min_p.
+const sampling ways_to_cut[] = {{},
+                                {1, 0, 0.9f},
+                                {1, 0, 0},
+                                {0, 0, 1},
+                                {0.7f, 1},
+                                {1, 50},
+                                {2, 3000, 0.95f},
+                                {1, 0, 1, 0.05f},
+                                {1.5f, 40, 0.5f, 0.01f},
+                                {100, 0, 0.999999f},
+                                {1e-4f, 1 << 30, 1e-12f, 1}};
+constexpr keys_are kinds_of_keys[] = {keys_are::random,    keys_are::equal,   keys_are::few,
+                                      keys_are::ascending, keys_are::special, keys_are::bits};
 
 using logit_types = testing::Types<float, __half, __nv_bfloat16>;
 TYPED_TEST_SUITE(Sampling, logit_types);
 
 TYPED_TEST(Sampling, CutsAndDrawsOfRowsOfEveryKind) {
   for (const std::size_t num_columns : {1, 5, 333, 2049, 9001, 20011})
-    for (const keys_are kind :
-         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+    for (const keys_are kind : kinds_of_keys) {
       SCOPED_TRACE(name_of(kind));
       const std::size_t num_rows = 5, stride = num_columns + num_columns % 4;
       const auto items = make_keys<TypeParam>(kind, num_rows * stride, 3);
-      for (const sampling& how : ways_to_cut()) this->expect_right(items, num_rows, num_columns, stride, how);
+      for (const sampling& how : ways_to_cut) this->expect_right(items, num_rows, num_columns, stride, how);
     }
 }
 
@@ -138,8 +143,7 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
 // Four blocks and one have a row, with 132 multiprocessors; the latter for floats alone.
 TYPED_TEST(Sampling, GumbelDrawsByLists) {
   for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{16, 49153}, {67, 8193}})
-    for (const keys_are kind :
-         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+    for (const keys_are kind : kinds_of_keys) {
       SCOPED_TRACE(name_of(kind));
       const std::size_t stride = num_columns + 2;
       const auto items = make_keys<TypeParam>(kind, num_rows * stride, 39);
@@ -232,15 +236,7 @@ TYPED_TEST(Sampling, RowsOfEqualTokensByLevels) {
        {std::pair<std::size_t, std::size_t>{1, 128512}, {9, 70001}, {20, 33000}, {34, 16500}, {70, 8200}}) {
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 35);
     const auto expect = [&](auto value_of) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const int top_k : {0, 12345})
-        for (const float top_p : {1.0f, 0.7f}) {
-          sampling how;
-          how.top_k = top_k;
-          how.top_p = top_p;
-          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-        }
+      this->expect_right_of(num_rows, num_columns, value_of, {}, {0, 12345}, {1.0f, 0.7f});
     };
     expect([](std::size_t) { return 1.5f; });
     expect([&](std::size_t i) { return normal[i] > 0 ? 1.5f : -inf; });
@@ -255,14 +251,8 @@ TYPED_TEST(Sampling, RowsThatASampleKnowsLittleOf) {
   for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{2, 128512}, {140, 9001}}) {
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 23);
     const auto expect = [&](auto value_of, bool from_probabilities) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const float top_p : {1.0f, 0.7f}) {
-        sampling how;
-        how.from_probabilities = from_probabilities;
-        how.top_p = top_p;
-        this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-      }
+      const sampling how{.from_probabilities = from_probabilities};
+      this->expect_right_of(num_rows, num_columns, value_of, how, {0}, {1.0f, 0.7f});
     };
     for (const std::size_t one_of : {9001, 1009, 401}) {
       SCOPED_TRACE(one_of);
@@ -280,13 +270,7 @@ TYPED_TEST(Sampling, RowsAtTheEndsOfTheBinsOfPatterns) {
   const std::size_t num_rows = 3, num_columns = 20011;
   const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 31);
   const auto expect = [&](auto value_of) {
-    std::vector<TypeParam> items(normal.size());
-    for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-    for (const float top_p : {1.0f, 0.6f}) {
-      sampling how;
-      how.top_p = top_p;
-      this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    }
+    this->expect_right_of(num_rows, num_columns, value_of, {}, {0}, {1.0f, 0.6f});
   };
   expect([&](std::size_t i) { return normal[i] * 0x1p-24f; });
   expect([&](std::size_t i) { return i % 3 == 0 ? normal[i] : i % 3 == 1 ? 0.0f : -0.0f; });
@@ -305,16 +289,8 @@ TYPED_TEST(Sampling, RowsOfFrequentValues) {
     SCOPED_TRACE(num_rows);
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 41);
     const auto expect = [&](bool from_probabilities, auto value_of) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const int top_k : {0, 5000})
-        for (const float top_p : {1.0f, 0.8f}) {
-          sampling how;
-          how.from_probabilities = from_probabilities;
-          how.top_k = top_k;
-          how.top_p = top_p;
-          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-        }
+      const sampling how{.from_probabilities = from_probabilities};
+      this->expect_right_of(num_rows, num_columns, value_of, how, {0, 5000}, {1.0f, 0.8f});
     };
     expect(false, [&](std::size_t i) { return std::rint(2 * normal[i]) / 2; });
     expect(false, [&](std::size_t i) { return i % 3 == 0 ? normal[i] : i % 3 == 1 ? 0.0f : -0.0f; });
@@ -331,16 +307,8 @@ TYPED_TEST(Sampling, RowsInTheOuterBinsOfPatterns) {
     SCOPED_TRACE(num_rows);
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 43);
     const auto expect = [&](float temperature, auto value_of) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const int top_k : {0, 1500})
-        for (const float top_p : {1.0f, 0.6f}) {
-          sampling how;
-          how.temperature = temperature;
-          how.top_k = top_k;
-          how.top_p = top_p;
-          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-        }
+      const sampling how{.temperature = temperature};
+      this->expect_right_of(num_rows, num_columns, value_of, how, {0, 1500}, {1.0f, 0.6f});
     };
     for (const float temperature : {1.0f, 0.01f, 1e-4f}) {
       expect(temperature, [](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
@@ -403,7 +371,7 @@ TYPED_TEST(Sampling, Probabilities) {
       auto items = make_keys<TypeParam>(kind, 3 * num_columns, 9);
       if (kind != keys_are::special)
         for (auto& item : items) item = TypeParam(std::exp(static_cast<float>(item)) / 100);
-      for (sampling how : ways_to_cut()) {
+      for (sampling how : ways_to_cut) {
         how.from_probabilities = true;
         how.temperature = 1;
         this->expect_right(items, 3, num_columns, num_columns, how);
@@ -571,19 +539,13 @@ TEST_F(SamplingCalls, AGraphDrawsAnewFromItsOffset) {
   how.offset = 10;
   how.d_offset = d_offset.data();
   how.top_p = 0.95f;
-  cudaStream_t stream;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  cudaGraph_t graph;
-  cudaGraphExec_t replay;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  const cudaError_t captured = rows::sample(matrix{in.data(), num_rows, num_columns}, tokens.data(), how, stream);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(captured, cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
+  const own_stream stream;
+  const captured graph(stream, [&] {
+    return rows::sample(matrix{in.data(), num_rows, num_columns}, tokens.data(), how, stream);
+  });
   for (const unsigned long long step : {0ull, 1ull, 5ull}) {
     d_offset.write({step});
-    ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     sampling plain = how;
     plain.d_offset = nullptr;
     plain.offset = 10 + step;
@@ -591,9 +553,6 @@ TEST_F(SamplingCalls, AGraphDrawsAnewFromItsOffset) {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_EQ(tokens.read(), again.read());
   }
-  EXPECT_EQ(cudaGraphExecDestroy(replay), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 TEST_F(SamplingCalls, WhatIsRefused) {
@@ -663,8 +622,7 @@ TYPED_TEST_SUITE(SamplingRungs, sampling_rungs);
 
 TYPED_TEST(SamplingRungs, CutsAndDrawsOfRowsOfEveryKind) {
   for (const std::size_t num_columns : {1, 5, 511, 513, 9001})
-    for (const keys_are kind :
-         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+    for (const keys_are kind : kinds_of_keys) {
       SCOPED_TRACE(name_of(kind));
       for (const float top_p : {0.0f, 1e-12f, 0.5f, 0.9f, 0.999999f, 1.0f})
         this->expect_right(make_keys<float>(kind, 6 * num_columns, 25), 6, num_columns, top_p);
