@@ -23,6 +23,15 @@ struct same_tens {
   __host__ __device__ bool operator()(int a, int b) const { return a / 10 == b / 10; }
 };
 
+// The first items in memory are these, bit for bit.
+template <class T>
+void expect_there(const guarded<T>& memory, const std::vector<T>& front, const char* where) {
+  const std::vector<T> got = memory.read();
+  const std::size_t bytes = front.size() * sizeof(T);
+  EXPECT_EQ(std::memcmp(static_cast<const void*>(got.data()), static_cast<const void*>(front.data()), bytes), 0)
+      << where;
+}
+
 // Room for outputs.
 template <class T>
 class outputs : public guarded<T> {
