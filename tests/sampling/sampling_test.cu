@@ -78,6 +78,22 @@ struct Sampling : OnAGpu {
     }
   }
 
+  // In each of these ways, from so many items behind an alignment, random rows of these shapes.
+  struct shape {
+    std::size_t num_rows, num_columns;
+  };
+  struct way {
+    sampling how;
+    std::size_t offset;
+  };
+  static void expect_right_of_random(unsigned seed, std::initializer_list<way> ways,
+                                     std::initializer_list<shape> shapes) {
+    for (const auto& [num_rows, num_columns] : shapes) {
+      const auto items = make_keys<T>(keys_are::random, num_rows * num_columns, seed);
+      for (const way& each : ways) expect_right(items, num_rows, num_columns, num_columns, each.how, each.offset);
+    }
+  }
+
   // Items whose values are those of value_of(i), by each of these cuts.
   template <class ValueOf>
   static void expect_right_of(std::size_t num_rows, std::size_t num_columns, ValueOf value_of, sampling how,
@@ -123,21 +139,9 @@ TYPED_TEST(Sampling, CutsAndDrawsOfRowsOfEveryKind) {
 
 // One row by a cluster of 16, few by smaller ones, many by a block each; those of halves may stay in shared memory.
 TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
-  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{1, 128512},
-                                              {7, 50257},
-                                              {19, 128512},
-                                              {40, 32000},
-                                              {70, 40000},
-                                              {300, 6001}}) {
-    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 5);
-    sampling how;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    how.top_p = 0.9f;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 3);
-    how.temperature = 3;
-    how.top_k = 2000;
-    this->expect_right(items, num_rows, num_columns, num_columns, how);
-  }
+  this->expect_right_of_random(5,
+                               {{{}, 1}, {{.top_p = 0.9f}, 3}, {{.temperature = 3, .top_k = 2000, .top_p = 0.9f}, 0}},
+                               {{1, 128512}, {7, 50257}, {19, 128512}, {40, 32000}, {70, 40000}, {300, 6001}});
 }
 
 // Four blocks and one have a row, with 132 multiprocessors; the latter for floats alone.
@@ -175,59 +179,31 @@ TYPED_TEST(Sampling, GumbelDrawsThatListsDoNotTell) {
 // Clusters of 16, 8, 4 and 2 blocks, single blocks, and what is too short or too much for them, with 132
 // multiprocessors.
 TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
-  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{5, 57344},
-                                              {6, 57344},
-                                              {1, 57343},
-                                              {12, 57344},
-                                              {13, 57344},
-                                              {28, 16384},
-                                              {29, 16384},
-                                              {1, 16383},
-                                              {66, 8192},
-                                              {67, 8192},
-                                              {1, 8191},
-                                              {132, 2048},
-                                              {133, 2048},
-                                              {3, 2047}}) {
-    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 33);
-    sampling how;
-    how.top_p = 0.9f;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    how.top_p = 1;
-    how.top_k = 50;
-    this->expect_right(items, num_rows, num_columns, num_columns, how);
-  }
+  this->expect_right_of_random(33, {{{.top_p = 0.9f}, 1}, {{.top_k = 50}, 0}},
+                               {{5, 57344},
+                                {6, 57344},
+                                {1, 57343},
+                                {12, 57344},
+                                {13, 57344},
+                                {28, 16384},
+                                {29, 16384},
+                                {1, 16383},
+                                {66, 8192},
+                                {67, 8192},
+                                {1, 8191},
+                                {132, 2048},
+                                {133, 2048},
+                                {3, 2047}});
 }
 
 // Patterns by clusters of 16, 8 and 4 blocks and by single blocks. Gumbel draws by lists of 4, 2 and single blocks, and
 // by other ways. All with 132 multiprocessors.
 TYPED_TEST(Sampling, RowsAtBothSidesOfClustersOfPatternsAndOfLists) {
-  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{24, 32768},
-                                              {25, 32768},
-                                              {30, 32768},
-                                              {31, 32768},
-                                              {25, 32767},
-                                              {24, 16384},
-                                              {24, 16383},
-                                              {4, 65536},
-                                              {4, 65535},
-                                              {14, 49152},
-                                              {15, 49152},
-                                              {15, 49151},
-                                              {31, 49152},
-                                              {31, 49151},
-                                              {66, 24576},
-                                              {66, 24575},
-                                              {67, 24576},
-                                              {67, 24575},
-                                              {67, 8192},
-                                              {67, 8191}}) {
-    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 37);
-    sampling how;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    how.top_p = 0.9f;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-  }
+  this->expect_right_of_random(
+      37, {{{}, 1}, {{.top_p = 0.9f}, 1}},
+      {{24, 32768}, {25, 32768}, {30, 32768}, {31, 32768}, {25, 32767}, {24, 16384}, {24, 16383},
+       {4, 65536},  {4, 65535},  {14, 49152}, {15, 49152}, {15, 49151}, {31, 49152}, {31, 49151},
+       {66, 24576}, {66, 24575}, {67, 24576}, {67, 24575}, {67, 8192},  {67, 8191}});
 }
 
 // Cuts and draws lie among more tokens than a list has room for. Blocks look through their shares then.
