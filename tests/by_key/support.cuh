@@ -9,7 +9,6 @@
 #include <cstring>
 #include <iterator>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "arrived.hpp"

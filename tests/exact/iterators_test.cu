@@ -1,7 +1,5 @@
 // Exact sums and dot products of what no pointer gives: items made while they are read, few or 2^32 of them, counted by
 // any integer; results written through an iterator; calls with defaults.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
