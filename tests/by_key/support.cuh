@@ -14,6 +14,7 @@
 #include "arrived.hpp"
 #include "generic/support.cuh"
 #include "gpu_test.hpp"
+#include "made.cuh"
 
 namespace rungs::tests {
 
@@ -92,22 +93,6 @@ class Calls : public OnAGpu {
   bool is_workspaces_turn_ = false;
 };
 
-// Item i is make(i).
-template <class Make>
-struct made {
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = decltype(std::declval<Make>()(0ll));
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = value_type;
-
-  Make make;
-  long long first = 0;
-
-  __host__ __device__ value_type operator[](difference_type i) const { return make(first + i); }
-  __host__ __device__ value_type operator*() const { return make(first); }
-  __host__ __device__ made operator+(difference_type i) const { return {make, first + i}; }
-};
 // Takes anything, and keeps nothing.
 struct discarding {
   using iterator_category = std::random_access_iterator_tag;
