@@ -62,15 +62,17 @@ __global__ void generate_samples_kernel(sample_source from, T* samples) {
     samples[i] = sample<T>(from, i);
 }
 
-__device__ void store_merged(const summary_of_items& about, summary_of_items* summaries) {
-  __shared__ alignas(summary_of_items) unsigned char storage[summary_threads * sizeof(summary_of_items)];
-  summary_of_items* const shared = reinterpret_cast<summary_of_items*>(storage);
-  shared[threadIdx.x] = about;
-  for (int distance = summary_threads / 2; distance > 0; distance /= 2) {
+// What a block's threads found, of which there are a power of two.
+template <int num_threads, class Found>
+__device__ void store_merged(const Found& found, Found* of_blocks) {
+  __shared__ alignas(Found) unsigned char storage[num_threads * sizeof(Found)];
+  Found* const shared = reinterpret_cast<Found*>(storage);
+  shared[threadIdx.x] = found;
+  for (int distance = num_threads / 2; distance > 0; distance /= 2) {
     __syncthreads();
     if (threadIdx.x < distance) merge(shared[threadIdx.x], shared[threadIdx.x + distance]);
   }
-  if (threadIdx.x == 0) summaries[blockIdx.x] = shared[0];
+  if (threadIdx.x == 0) of_blocks[blockIdx.x] = shared[0];
 }
 
 template <class T>
@@ -80,7 +82,7 @@ __global__ void __launch_bounds__(summary_threads)
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < num_items; i += stride)
     include(about, items[i]);
-  store_merged(about, summaries);
+  store_merged<summary_threads>(about, summaries);
 }
 
 template <class T>
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(summary_threads)
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < num_items; i += stride)
     include_product(about, x[i], y[i]);
-  store_merged(about, summaries);
+  store_merged<summary_threads>(about, summaries);
 }
 
 template <class T>
@@ -110,18 +112,6 @@ __global__ void __launch_bounds__(chunks_per_tally) fold_kernel(scan_question of
   if (chunk < of.num_chunks()) chunks[chunk] = fold_chunk<T>(of, chunk);
 }
 
-// What a block's threads found.
-__device__ void store_merged(const tally& found, tally* tallies) {
-  __shared__ alignas(tally) unsigned char storage[chunks_per_tally * sizeof(tally)];
-  tally* const shared = reinterpret_cast<tally*>(storage);
-  shared[threadIdx.x] = found;
-  for (int distance = chunks_per_tally / 2; distance > 0; distance /= 2) {
-    __syncthreads();
-    if (threadIdx.x < distance) merge(shared[threadIdx.x], shared[threadIdx.x + distance]);
-  }
-  if (threadIdx.x == 0) tallies[blockIdx.x] = shared[0];
-}
-
 // A thread walks a chunk alone: its loads are not coalesced, but the next ones find their sector in L1.
 template <class T>
 __global__ void __launch_bounds__(chunks_per_tally)
@@ -129,7 +119,7 @@ __global__ void __launch_bounds__(chunks_per_tally)
   const std::size_t chunk = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   tally found;
   if (chunk < of.num_chunks()) found = check_chunk<T>(of, within, befores[chunk], chunk, output);
-  store_merged(found, tallies);
+  store_merged<chunks_per_tally>(found, tallies);
 }
 
 // A warp walks a row: rows may be few.
@@ -151,7 +141,7 @@ __global__ void __launch_bounds__(chunks_per_tally)
     }
     if (lane == 0) check_row<T>(of, within, *init, *shared, row, output, found);
   }
-  store_merged(found, tallies);
+  store_merged<chunks_per_tally>(found, tallies);
 }
 
 // Lanes of one counter add once, together; blocks add to different copies, so that many of one sample cost little.

@@ -6,7 +6,6 @@
 #include <map>
 #include <regex>
 #include <set>
-#include <tuple>
 
 #include "check.hpp"
 #include "rules.hpp"
@@ -163,14 +162,6 @@ void refuse_unknown_types(std::span<const catalog::record> records, const select
     std::string list;
     for (const auto& one : known) list += (list.empty() ? "" : ", ") + one;
     throw usage_error("--types: the catalog has no type '" + type + "'; it has " + list);
-  }
-}
-
-std::regex compile(const std::string& filter) {
-  try {
-    return std::regex(filter);
-  } catch (const std::regex_error& error) {
-    throw usage_error("--filter: '" + filter + "' is not a regular expression: " + error.what());
   }
 }
 
@@ -387,7 +378,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   const auto is_wanted = [&](const catalog::record& one) { return one.rung == wanted.beside; };
   if (!wanted.beside.empty() && std::ranges::none_of(records, is_wanted))
     throw usage_error("--beside: no rung is called '" + wanted.beside + "'; --list shows their names");
-  const std::regex filter = compile(wanted.filter);
+  const std::regex filter = parse_filter(wanted.filter);
   const device_facts target = device.value_or(imaginary_device());
 
   run_plan plan;

@@ -78,4 +78,12 @@ std::string format_size(std::size_t size) {
   return std::to_string(size);
 }
 
+std::regex parse_filter(const std::string& text) {
+  try {
+    return std::regex(text);
+  } catch (const std::regex_error& error) {
+    throw usage_error("--filter: '" + text + "' is not a regular expression: " + error.what());
+  }
+}
+
 }  // namespace rungs::bench

@@ -1,7 +1,8 @@
-// Numbers of items as people write them: 1000, 1Ki, 16Mi, 2Gi.
+// Numbers of items as people write them, 1000, 1Ki, 16Mi, 2Gi, and filters of names.
 #pragma once
 
 #include <cstddef>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,5 +17,8 @@ std::vector<std::size_t> parse_sizes(std::string_view comma_separated, std::stri
 
 // The shortest exact form: 16777216 is 16Mi, 1000 is 1000.
 std::string format_size(std::size_t size);
+
+// Throws usage_error where this is no regular expression.
+std::regex parse_filter(const std::string& text);
 
 }  // namespace rungs::bench

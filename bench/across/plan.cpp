@@ -46,12 +46,7 @@ plan plan_of(const question& asked, const std::vector<contender_name>& contender
   if (asked.from_bytes > asked.to_bytes)
     throw usage_error("--sizes-from=" + format_size(asked.from_bytes) +
                       " is more than --sizes-to=" + format_size(asked.to_bytes));
-  std::regex filter;
-  try {
-    filter = std::regex(asked.filter);
-  } catch (const std::regex_error& error) {
-    throw usage_error("--filter=" + asked.filter + " is no regular expression: " + error.what());
-  }
+  const std::regex filter = parse_filter(asked.filter);
   plan made;
   for (std::size_t bytes = 4; bytes <= asked.to_bytes; bytes *= 4) {
     if (bytes < asked.from_bytes) continue;

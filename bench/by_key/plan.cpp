@@ -107,12 +107,7 @@ std::string name_of(const cell& about) {
 }
 
 std::vector<cell> plan_of(const question& asked) {
-  std::regex filter;
-  try {
-    filter = std::regex(asked.filter);
-  } catch (const std::regex_error& error) {
-    throw usage_error("--filter=" + asked.filter + " is no regular expression: " + error.what());
-  }
+  const std::regex filter = parse_filter(asked.filter);
   std::vector<cell> made;
   for (const std::size_t n : all_items) {
     if (n < asked.sizes_from || n > asked.sizes_to) continue;

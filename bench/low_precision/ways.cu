@@ -1,5 +1,7 @@
 #include "low_precision/ways.hpp"
 
+#include <utility>
+
 #include "rungs/rows/fp8_rows.cuh"
 #include "rungs/rows/low_precision.cuh"
 
@@ -68,6 +70,11 @@ template <work does>
 std::vector<inference::named_call> ways() {
   using inference::role;
   return {{role::rungs, "rungs", call<does, true>}, {role::rival, "toolkit", call<does, false>}};
+}
+template <std::size_t... each>
+std::vector<inference::named_call> ways_of_number(std::size_t number, std::index_sequence<each...>) {
+  constexpr std::vector<inference::named_call> (*by_number[])() = {ways<static_cast<work>(each)>...};
+  return by_number[number]();
 }
 
 }  // namespace
@@ -144,33 +151,8 @@ std::size_t low_precision_cell::scale_bytes() const {
 }
 
 std::vector<inference::named_call> ways_of(const low_precision_cell& cell) {
-  switch (cell.does) {
-    case work::sum_e4m3:
-      return ways<work::sum_e4m3>();
-    case work::sum_e5m2:
-      return ways<work::sum_e5m2>();
-    case work::sum_nvfp4:
-      return ways<work::sum_nvfp4>();
-    case work::sum_mxfp4:
-      return ways<work::sum_mxfp4>();
-    case work::fp8_groups:
-      return ways<work::fp8_groups>();
-    case work::fp8_rows:
-      return ways<work::fp8_rows>();
-    case work::mxfp8:
-      return ways<work::mxfp8>();
-    case work::mxfp4:
-      return ways<work::mxfp4>();
-    case work::nvfp4:
-      return ways<work::nvfp4>();
-    case work::softmax:
-      return ways<work::softmax>();
-    case work::rms_norm:
-      return ways<work::rms_norm>();
-    case work::rms_norm_to_codes:
-      return ways<work::rms_norm_to_codes>();
-  }
-  return {};
+  constexpr std::size_t num_works = static_cast<std::size_t>(work::rms_norm_to_codes) + 1;
+  return ways_of_number(static_cast<std::size_t>(cell.does), std::make_index_sequence<num_works>());
 }
 
 }  // namespace rungs::bench

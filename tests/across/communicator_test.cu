@@ -5,7 +5,6 @@
 
 #include <barrier>
 #include <rungs/across/communicator.cuh>
-#include <string>
 #include <thread>
 
 #include "across/crew.cuh"

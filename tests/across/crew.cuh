@@ -4,10 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>

@@ -1,7 +1,6 @@
 // The host's side of rungs across GPUs: how items are cut into steps and parts, and how a window is laid out. No GPU.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <vector>
 
 #include "rungs/across/02_one_shot.cuh"

@@ -2,6 +2,7 @@
 // the caller's, captured calls that are replayed with new data, calls beside each other, no items.
 #include <cuda_fp16.h>
 
+#include <deque>
 #include <rungs/device/device_partition.cuh>
 #include <rungs/device/device_reduce.cuh>
 #include <rungs/device/device_run_length_encode.cuh>
@@ -188,24 +189,19 @@ TEST_F(Contract, ReplaysWithNewData) {
 
 TEST_F(Contract, StreamsBesideEachOther) {
   constexpr int num_streams = 4;
-  cudaStream_t streams[num_streams];
+  const own_stream streams[num_streams];
   workspace workspaces[num_streams];
-  std::vector<device_vector<int>*> inputs;
+  std::deque<device_vector<int>> inputs;
   std::vector<job> jobs(num_streams);
-  for (int s = 0; s < num_streams; ++s) {
-    ASSERT_EQ(cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking), cudaSuccess);
-    inputs.push_back(new device_vector<int>(job::items(s)));
-  }
+  for (int s = 0; s < num_streams; ++s) inputs.emplace_back(job::items(s));
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   for (int time = 0; time < 10; ++time)
     for (int s = 0; s < num_streams; ++s)
-      ASSERT_EQ(jobs[s].enqueue(workspaces[s], inputs[s]->in(), streams[s]), cudaSuccess);
+      ASSERT_EQ(jobs[s].enqueue(workspaces[s], inputs[s].in(), streams[s]), cudaSuccess);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   for (int s = 0; s < num_streams; ++s) {
     jobs[s].expect(job::items(s));
     EXPECT_EQ(workspaces[s].release(streams[s]), cudaSuccess);
-    cudaStreamDestroy(streams[s]);
-    delete inputs[s];
   }
 }
 

@@ -95,6 +95,12 @@ struct segments {
     num_items = static_cast<std::size_t>(at);
     num_outputs = static_cast<std::size_t>(out);
   }
+  // Of contiguous ones: where they begin, and the last one's end.
+  std::vector<int> offsets() const {
+    std::vector<int> all(begins.begin(), begins.end());
+    all.push_back(static_cast<int>(ends.back()));
+    return all;
+  }
 };
 
 // Lengths of few segments and of one more (few_segments.cuh): on both sides of what a warp and a block scan by
@@ -222,21 +228,14 @@ class SegmentedScan : public Calls {
     return items;
   }
 
-  // The same where one array has all offsets.
-  template <class T, class Item, class Op>
-  void expect_right_where_ends_are_begins(const segments& at, const std::vector<Item>& items, std::size_t offset,
-                                          Op op) {
-    SCOPED_TRACE("ends are begins");
+  // Calls of these kinds where outputs have the items' indices.
+  template <class T, class Item, class Offset, class Op>
+  void expect_right_by(std::initializer_list<kind> kinds, const segments& at, const std::vector<Item>& items,
+                       const Item* in, const Offset* begins, const Offset* ends, std::size_t offset, Op op) {
     const std::size_t n = at.begins.size();
     const T init = item_at<T>(4711);
-    std::vector<int> offsets(at.begins.begin(), at.begins.end());
-    offsets.push_back(static_cast<int>(at.ends.back()));
-    const guarded<Item> d_items(items, offset);
-    const guarded<int> d_offsets(offsets, offset);
-    const Item* const in = d_items.data();
-    const int *const begins = d_offsets.data(), *const ends = begins + 1;
     outputs<T> out(at.num_items, offset);
-    for (const kind what : {kind::inclusive, kind::inclusive_from_init, kind::exclusive}) {
+    for (const kind what : kinds) {
       std::vector<T> expected = untouched<T>(at.num_items);
       scan_on_host<T>(at, at.begins, items, op, what, init, expected);
       run([&](auto&&... storage) {
@@ -250,7 +249,7 @@ class SegmentedScan : public Calls {
     }
   }
 
-  // Calls of all kinds where outputs have the items' indices; in place, too, where types allow it.
+  // Calls of all kinds; where one array has all offsets, too, and in place where types allow it.
   template <class T, class Item, class Op>
   void expect_right(const std::vector<long long>& sizes, places how, std::size_t offset, Op op) {
     SCOPED_TRACE(testing::Message() << sizes.size() << " segments, the first of " << (sizes.empty() ? 0 : sizes[0])
@@ -264,21 +263,13 @@ class SegmentedScan : public Calls {
                            *const out_begins = d_out_begins.data();
     const Item* const in = d_items.data();
     const std::size_t n = sizes.size();
-    {
-      outputs<T> out(at.num_items, offset);
-      std::vector<T> expected = untouched<T>(at.num_items);
-      scan_on_host<T>(at, at.begins, items, op, kind::inclusive, init, expected);
-      run([&](auto&&... storage) {
-        return segmented::InclusiveSegmentedScan(storage..., in, out.data(), begins, ends, n, op);
-      });
-      out.expect(expected);
-      scan_on_host<T>(at, at.begins, items, op, kind::exclusive, init, expected);
-      run([&](auto&&... storage) {
-        return segmented::ExclusiveSegmentedScan(storage..., in, out.data(), begins, ends, n, op, init);
-      });
-      out.expect(expected);
+    expect_right_by<T>({kind::inclusive, kind::exclusive}, at, items, in, begins, ends, offset, op);
+    if (how == places::contiguous && n > 0) {
+      SCOPED_TRACE("ends are begins");
+      const guarded<int> d_offsets(at.offsets(), offset);
+      expect_right_by<T>({kind::inclusive, kind::inclusive_from_init, kind::exclusive}, at, items, in, d_offsets.data(),
+                         d_offsets.data() + 1, offset, op);
     }
-    if (how == places::contiguous && n > 0) expect_right_where_ends_are_begins<T>(at, items, offset, op);
     {
       outputs<T> out(at.num_outputs, offset);
       std::vector<T> expected = untouched<T>(at.num_outputs);
@@ -294,12 +285,7 @@ class SegmentedScan : public Calls {
       run([&](auto&&... storage) {
         return segmented::ExclusiveSegmentedScan(storage..., in, d_items.data(), begins, ends, n, op, init);
       });
-      std::vector<T> got(at.num_items);
-      ASSERT_EQ(cudaMemcpy(got.data(), in, at.num_items * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-      EXPECT_EQ(std::memcmp(static_cast<const void*>(got.data()), static_cast<const void*>(expected.data()),
-                            at.num_items * sizeof(T)),
-                0)
-          << "in place";
+      expect_there(d_items, expected, "in place");
     }
   }
 
@@ -536,8 +522,7 @@ TEST_F(SegmentedScan, ReplayedWithAndWithoutAGiant) {
     const segments at(sizes, places::contiguous);
     std::vector<int> expected = untouched<int>(at.num_items);
     scan_on_host<int>(at, at.begins, items, plus{}, kind::inclusive, 0, expected);
-    std::vector<int> all(at.begins.begin(), at.begins.end());
-    all.push_back(static_cast<int>(at.ends.back()));
+    const std::vector<int> all = at.offsets();
     ASSERT_EQ(cudaMemcpy(offsets.items, all.data(), all.size() * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     ASSERT_EQ(graph.replay(), cudaSuccess);
@@ -583,9 +568,7 @@ TEST_F(SegmentedScan, TwoStreamsAtOnce) {
   scan_on_host<affine>(at, at.begins, items, compose{}, kind::inclusive, affine{}, expected);
   workspace workspaces[2];
   outputs<affine> out[2]{{at.num_items, 0}, {at.num_items, 0}};
-  cudaStream_t streams[2];
-  for (cudaStream_t& stream : streams)
-    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const own_stream streams[2];
   for (int time = 0; time < 10; ++time) {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     for (int call = 0; call < 20; ++call)
@@ -596,10 +579,7 @@ TEST_F(SegmentedScan, TwoStreamsAtOnce) {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     for (outputs<affine>& of_stream : out) of_stream.expect(expected);
   }
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(workspaces[i].release(streams[i]), cudaSuccess);
-    cudaStreamDestroy(streams[i]);
-  }
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(workspaces[i].release(streams[i]), cudaSuccess);
 }
 
 }  // namespace

@@ -157,9 +157,7 @@ class Select : public Calls {
       const guarded<T> data(items, offset);
       run([&](auto&&... storage) { return call(data.data(), storage...); });
       num.expect({expected.size()});
-      std::vector<T> got(expected.size());
-      ASSERT_EQ(cudaMemcpy(got.data(), data.data(), got.size() * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-      EXPECT_TRUE(got == expected) << "in place";
+      expect_there(data, expected, "in place");
     };
     expect_in_place(chosen, [&](T* d_data, auto&&... storage) {
       return DeviceSelect::If(storage..., d_data, num.data(), n, is_chosen{}, nullptr);
@@ -254,9 +252,7 @@ TEST_F(Select, FlagsInPlace) {
   outputs<unsigned long long> num(1, 0);
   run([&](auto&&... storage) { return DeviceSelect::Flagged(storage..., data.data(), data.data(), num.data(), n); });
   num.expect({chosen.size()});
-  std::vector<int> got(chosen.size());
-  ASSERT_EQ(cudaMemcpy(got.data(), data.data(), got.size() * sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
-  EXPECT_TRUE(got == chosen);
+  expect_there(data, chosen, "in place");
 }
 
 TEST_F(Select, UniqueByAnOperator) {

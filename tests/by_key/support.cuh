@@ -9,12 +9,12 @@
 #include <cstring>
 #include <iterator>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "arrived.hpp"
 #include "generic/support.cuh"
 #include "gpu_test.hpp"
+#include "made.cuh"
 
 namespace rungs::tests {
 
@@ -22,6 +22,15 @@ namespace rungs::tests {
 struct same_tens {
   __host__ __device__ bool operator()(int a, int b) const { return a / 10 == b / 10; }
 };
+
+// The first items in memory are these, bit for bit.
+template <class T>
+void expect_there(const guarded<T>& memory, const std::vector<T>& front, const char* where) {
+  const std::vector<T> got = memory.read();
+  const std::size_t bytes = front.size() * sizeof(T);
+  EXPECT_EQ(std::memcmp(static_cast<const void*>(got.data()), static_cast<const void*>(front.data()), bytes), 0)
+      << where;
+}
 
 // Room for outputs.
 template <class T>
@@ -84,22 +93,6 @@ class Calls : public OnAGpu {
   bool is_workspaces_turn_ = false;
 };
 
-// Item i is make(i).
-template <class Make>
-struct made {
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = decltype(std::declval<Make>()(0ll));
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = value_type;
-
-  Make make;
-  long long first = 0;
-
-  __host__ __device__ value_type operator[](difference_type i) const { return make(first + i); }
-  __host__ __device__ value_type operator*() const { return make(first); }
-  __host__ __device__ made operator+(difference_type i) const { return {make, first + i}; }
-};
 // Takes anything, and keeps nothing.
 struct discarding {
   using iterator_category = std::random_access_iterator_tag;

@@ -11,7 +11,6 @@
 #include <rungs/warp/warp_scan.cuh>
 
 #include <algorithm>
-#include <cstring>
 #include <cuda/std/array>
 #include <cuda/std/span>
 #include <vector>

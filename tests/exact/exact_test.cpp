@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <ostream>
+#include <set>
 #include <string>
 
 #include "exact/calls.hpp"
@@ -231,54 +232,13 @@ class Exact : public ::testing::TestWithParam<target> {
 
 const std::vector<number> all_numbers(std::begin(numbers), std::end(numbers));
 constexpr std::size_t most_items = (std::size_t{1} << 20) + 1;
-constexpr std::size_t sizes[] = {0,
-                                 1,
-                                 2,
-                                 3,
-                                 4,
-                                 5,
-                                 7,
-                                 8,
-                                 9,
-                                 15,
-                                 16,
-                                 17,
-                                 31,
-                                 32,
-                                 33,
-                                 63,
-                                 64,
-                                 65,
-                                 127,
-                                 128,
-                                 129,
-                                 255,
-                                 256,
-                                 257,
-                                 511,
-                                 512,
-                                 513,
-                                 1000,
-                                 1023,
-                                 1024,
-                                 1025,
-                                 2047,
-                                 2048,
-                                 2049,
-                                 4095,
-                                 4096,
-                                 4097,
-                                 8191,
-                                 8193,
-                                 10'007,
-                                 16'384,
-                                 16'385,
-                                 32'769,
-                                 65'537,
-                                 270'337,
-                                 most_items - 2,
-                                 most_items - 1,
-                                 most_items};
+// On both sides of each power of two to 4096, and larger ones.
+const std::set<std::size_t> sizes = [] {
+  std::set<std::size_t> all = {0,      1000,   8191,    8193,           10'007,         16'384,    16'385,
+                               32'769, 65'537, 270'337, most_items - 2, most_items - 1, most_items};
+  for (std::size_t power = 2; power <= 4096; power *= 2) all.insert({power - 1, power, power + 1});
+  return all;
+}();
 
 TEST_P(Exact, EveryKindSizeAndAlignment) {
   const std::size_t vector_items = 16 / item_bytes_;
@@ -564,8 +524,7 @@ TEST_P(Exact, CapturedAndReplayed) {
 TEST_P(Exact, OnTwoStreamsAtOnce) {
   constexpr std::size_t n = 3'000'001;
   constexpr int num_rounds = 50;
-  cudaStream_t other = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  const own_stream other;
   const kind kinds_of[2] = {kind::normal, kind::outliers};
   const cudaStream_t streams[2] = {stream_, other};
   const device_bytes out(2 * num_rounds * item_bytes_);
@@ -591,7 +550,6 @@ TEST_P(Exact, OnTwoStreamsAtOnce) {
   const items found = unpacked(of_, out.read());
   for (std::size_t i = 0; i < found.size() && !HasFailure(); ++i)
     expect_right(of_, found[i], expected[i % 2], text("round ", i / 2, " on stream ", i % 2));
-  EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
 }
 
 // Bytes of one value make items of one value, as many as memory holds: sums that are kept in registers get full.

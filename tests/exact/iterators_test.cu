@@ -1,7 +1,5 @@
 // Exact sums and dot products of what no pointer gives: items made while they are read, few or 2^32 of them, counted by
 // any integer; results written through an iterator; calls with defaults.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,6 +8,7 @@
 
 #include "generic/support.cuh"
 #include "gpu_test.hpp"
+#include "made.cuh"
 #include "oracles/exact_sum.hpp"
 
 namespace rungs::tests {
@@ -24,19 +23,6 @@ std::uint64_t bits_of(const T& value) {
   return bits;
 }
 
-// Item i is make(first + i).
-template <class Make>
-struct made {
-  using value_type = decltype(Make{}(std::ptrdiff_t{}));
-  using iterator_category = std::random_access_iterator_tag;
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = value_type;
-  std::ptrdiff_t first = 0;
-  __host__ __device__ value_type operator[](std::ptrdiff_t i) const { return Make{}(first + i); }
-  __host__ __device__ value_type operator*() const { return Make{}(first); }
-  __host__ __device__ made operator+(std::ptrdiff_t i) const { return {first + i}; }
-};
 template <class T>
 struct tenth {
   __host__ __device__ T operator()(std::ptrdiff_t) const { return T(0.1f); }
@@ -88,8 +74,8 @@ TEST_F(ExactOfIterators, SumsAndDotsOfMadeItems) {
     }
     const device_vector<float> in(host);
     ASSERT_EQ(DeviceReduce::ExactSum(workspace, made<scattered>{}, sum.items, n), cudaSuccess);
-    ASSERT_EQ(DeviceReduce::ExactDot(workspace, made<scattered>{}, made<scattered>{77}, dot.items, n), cudaSuccess);
-    ASSERT_EQ(DeviceReduce::ExactDot(workspace, in.items, made<scattered>{77}, mixed.items, n), cudaSuccess);
+    ASSERT_EQ(DeviceReduce::ExactDot(workspace, made<scattered>{}, made<scattered>{{}, 77}, dot.items, n), cudaSuccess);
+    ASSERT_EQ(DeviceReduce::ExactDot(workspace, in.items, made<scattered>{{}, 77}, mixed.items, n), cudaSuccess);
     ASSERT_EQ(DeviceReduce::ExactSum(workspace, made<wide>{}, sum_of_wide.items, n), cudaSuccess);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_EQ(bits_of(sum.front()), of_sum.rounded(f32_format));
@@ -104,7 +90,7 @@ void expect_right_for_billions(float_format format) {
   workspace workspace;
   const std::size_t n = (std::size_t{1} << 32) + 5;
   const auto sum = device_vector<double>({0.0}), dot = device_vector<double>({0.0});
-  const made<tenth<T>> items;
+  const made<tenth<T>> items{};
   ASSERT_EQ(DeviceReduce::ExactSum(workspace, items, sum.items, n), cudaSuccess);
   ASSERT_EQ(DeviceReduce::ExactDot(workspace, items, items, dot.items, n), cudaSuccess);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);

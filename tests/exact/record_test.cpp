@@ -8,7 +8,6 @@
 #include <limits>
 #include <random>
 #include <rungs/exact/record.cuh>
-#include <vector>
 
 #include "oracles/exact_sum.hpp"
 

@@ -53,8 +53,7 @@ struct probe {
 TEST_F(Defects, AWorkspaceThatEndsEarlyKeepsItsMemoryFromOthers) {
   constexpr std::size_t num_bytes = std::size_t{1} << 22;
   constexpr int num_others = 64;
-  cudaStream_t other = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  const own_stream other;
   progress::residents beside(1, 1024);
   const device_array<unsigned char> d_copy(num_bytes);
   ASSERT_EQ(arrived(cudaMemset(d_copy.get(), 0, num_bytes)), cudaSuccess);
@@ -98,7 +97,6 @@ TEST_F(Defects, AWorkspaceThatEndsEarlyKeepsItsMemoryFromOthers) {
   for (void* each : others) cudaFreeAsync(each, other);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_TRUE(d_copy.bytes() == std::vector<unsigned char>(num_bytes, 0x33));
-  cudaStreamDestroy(other);
 }
 
 // ---- items of a byte that are no numbers

@@ -12,7 +12,6 @@
 #include <rungs/device/environments.cuh>
 
 #include <iterator>
-#include <type_traits>
 
 namespace rungs::tests {
 

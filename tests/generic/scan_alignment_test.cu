@@ -2,7 +2,6 @@
 // with ends around those of vectors, rows and tiles. What lies around the output must stay.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <type_traits>
 #include <vector>
 

@@ -159,15 +159,20 @@ std::string all_findings(const verdict& v) {
   return all;
 }
 
+// In more cases than `fewest`, of which none is left out.
+void expect_nothing_found(int fewest, std::initializer_list<verdict> all) {
+  for (const verdict& v : all) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, fewest);
+    EXPECT_TRUE(v.notes.empty() || v.notes[0].find("known fault") == std::string::npos);
+  }
+}
+
 TEST(examination, finds_nothing_where_nothing_is_wrong) {
-  const verdict sum = examined<std::int32_t, op::plus, bug::none>(), most = examined<float, op::maximum, bug::none>(),
-                floats = examined<float, op::plus, bug::none>();
-  EXPECT_TRUE(sum.findings.empty()) << all_findings(sum);
-  EXPECT_TRUE(most.findings.empty()) << all_findings(most);
-  EXPECT_TRUE(floats.findings.empty()) << all_findings(floats);
-  EXPECT_TRUE((examined<float, op::minimum, bug::none>(contents::none).findings.empty()));
-  EXPECT_TRUE((examined<float, op::minimum, bug::none>(contents::zeroed_once).findings.empty()));
-  EXPECT_GT(sum.cases, 100);
+  const verdict sum = examined<std::int32_t, op::plus, bug::none>();
+  expect_nothing_found(100, {sum, examined<float, op::maximum, bug::none>(), examined<float, op::plus, bug::none>(),
+                             examined<float, op::minimum, bug::none>(contents::none),
+                             examined<float, op::minimum, bug::none>(contents::zeroed_once)});
   EXPECT_TRUE(sum.skipped.empty());
 }
 
@@ -235,10 +240,7 @@ verdict examined_rows() {
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_rows) {
-  for (const verdict& v : {examined_rows<std::int32_t>(), examined_rows<float>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 300);
-  }
+  expect_nothing_found(300, {examined_rows<std::int32_t>(), examined_rows<float>()});
 }
 
 TEST(examination, refuses_every_bug_planted_in_rows) {
@@ -260,11 +262,8 @@ verdict examined_dot() {
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_dot_products) {
-  for (const verdict& v : {examined_dot<std::int32_t, std::int32_t>(), examined_dot<std::int8_t, std::int32_t>(),
-                           examined_dot<float, float>(), examined_dot<double, double>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 100);
-  }
+  expect_nothing_found(100, {examined_dot<std::int32_t, std::int32_t>(), examined_dot<std::int8_t, std::int32_t>(),
+                             examined_dot<float, float>(), examined_dot<double, double>()});
 }
 
 TEST(examination, refuses_every_bug_planted_in_dot_products) {
@@ -284,11 +283,7 @@ verdict examined_norms() {
                  {.seed = 20261121});
 }
 
-TEST(examination, finds_nothing_where_nothing_is_wrong_with_norms) {
-  const verdict v = examined_norms();
-  EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-  EXPECT_GT(v.cases, 100);
-}
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_norms) { expect_nothing_found(100, {examined_norms()}); }
 
 TEST(examination, refuses_every_bug_planted_in_norms) {
   EXPECT_REFUSED(examined_norms<norm_slip::last_column>());
@@ -315,12 +310,9 @@ verdict examined_both_places(const char* only = "") {
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_places) {
-  for (const verdict& v : {examined_place<float, op::minimum>(), examined_place<std::int32_t, op::maximum>(),
-                           examined_place<double, op::maximum>(), examined_place<std::int32_t, op::minimum>(),
-                           examined_both_places<float>(), examined_both_places<std::int32_t>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 100);
-  }
+  expect_nothing_found(100, {examined_place<float, op::minimum>(), examined_place<std::int32_t, op::maximum>(),
+                             examined_place<double, op::maximum>(), examined_place<std::int32_t, op::minimum>(),
+                             examined_both_places<float>(), examined_both_places<std::int32_t>()});
 }
 
 TEST(examination, refuses_every_bug_planted_in_places) {
@@ -344,10 +336,7 @@ verdict examined_choice() {
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_selections) {
-  for (const verdict& v : {examined_choice<float>(), examined_choice<std::int32_t>(), examined_choice<double>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 100);
-  }
+  expect_nothing_found(100, {examined_choice<float>(), examined_choice<std::int32_t>(), examined_choice<double>()});
 }
 
 TEST(examination, refuses_every_bug_planted_in_selections) {
@@ -369,10 +358,7 @@ verdict examined_top_k() {
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_top_k) {
-  for (const verdict& v : {examined_top_k<float>(), examined_top_k<std::int32_t>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 500);
-  }
+  expect_nothing_found(500, {examined_top_k<float>(), examined_top_k<std::int32_t>()});
 }
 
 TEST(examination, refuses_every_bug_planted_in_top_k) {
@@ -487,13 +473,10 @@ verdict examined_scan(const char* only = "") {
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_a_scan) {
-  for (const verdict& v :
-       {examined_scan<std::int32_t, op::plus, true>(), examined_scan<std::int32_t, op::plus, false>(),
-        examined_scan<float, op::plus, true>(), examined_scan<float, op::maximum, false>(),
-        examined_scan<affine, op::compose, true>(), examined_scan<affine, op::compose, false>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 100);
-  }
+  expect_nothing_found(100,
+                       {examined_scan<std::int32_t, op::plus, true>(), examined_scan<std::int32_t, op::plus, false>(),
+                        examined_scan<float, op::plus, true>(), examined_scan<float, op::maximum, false>(),
+                        examined_scan<affine, op::compose, true>(), examined_scan<affine, op::compose, false>()});
   EXPECT_EQ((examined_scan<std::int32_t, op::plus, true>("every size").cases), 1);
   EXPECT_EQ((examined_scan<float, op::plus, true>("every size").cases), 0);
 }
@@ -667,15 +650,11 @@ constexpr auto even = catalog::operation::histogram_even, range = catalog::opera
                multi = catalog::operation::multi_histogram_even;
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_a_histogram) {
-  for (const verdict& v :
-       {examined_histogram<std::uint8_t>(), examined_histogram<std::int8_t>(), examined_histogram<std::uint32_t>(),
-        examined_histogram<float>(), examined_histogram<double, range>("pairwise"),
-        examined_histogram<std::int32_t, range>("edges"), examined_histogram<float, range>("small"),
-        examined_histogram<std::uint8_t, multi>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 30);
-    EXPECT_TRUE(v.notes.empty() || v.notes[0].find("known fault") == std::string::npos);
-  }
+  expect_nothing_found(
+      30, {examined_histogram<std::uint8_t>(), examined_histogram<std::int8_t>(), examined_histogram<std::uint32_t>(),
+           examined_histogram<float>(), examined_histogram<double, range>("pairwise"),
+           examined_histogram<std::int32_t, range>("edges"), examined_histogram<float, range>("small"),
+           examined_histogram<std::uint8_t, multi>()});
 }
 
 TEST(examination, refuses_every_bug_planted_in_a_histogram) {
@@ -796,10 +775,7 @@ verdict examined_roof() {
 
 TEST(examination, refuses_every_bug_planted_in_a_roof_that_widens) {
   using b = roof_bug;
-  for (const verdict& v : {examined_roof<std::uint8_t>(), examined_roof<std::uint16_t>()}) {
-    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
-    EXPECT_GT(v.cases, 100);
-  }
+  expect_nothing_found(100, {examined_roof<std::uint8_t>(), examined_roof<std::uint16_t>()});
   EXPECT_REFUSED(examined_roof<std::uint8_t, b::last_item_lost>());
   EXPECT_REFUSED(examined_roof<std::uint16_t, b::last_item_lost>());
   EXPECT_REFUSED(examined_roof<std::uint8_t, b::neighbours_exchanged>());

@@ -1,7 +1,6 @@
 #include "gpu/referee.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>

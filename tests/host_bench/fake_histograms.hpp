@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 #include "fake_records.hpp"
 

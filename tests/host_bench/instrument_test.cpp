@@ -2,7 +2,6 @@
 // without one.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 
 #include "check.hpp"

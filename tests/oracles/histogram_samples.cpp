@@ -1,7 +1,6 @@
 #include "oracles/histogram_samples.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 

@@ -168,25 +168,9 @@ struct sample {
 inline sample make_sample(distribution kind, std::uint64_t seed, std::size_t num_items, int accumulator_bits = 24) {
   sample s{kind, seed, num_items};
   const std::size_t n = num_items == 0 ? 1 : num_items;
-  switch (detail::mix(seed) % 6) {
-    case 0:
-      s.position = 0;
-      break;
-    case 1:
-      s.position = n - 1;
-      break;
-    case 2:
-      s.position = n / 2;
-      break;
-    case 3:
-      s.position = n > 32 ? n - n % 32 - 1 : n - 1;
-      break;
-    case 4:
-      s.position = n > 33 ? 32 : 0;
-      break;
-    default:
-      s.position = detail::hash(seed, 77) % n;
-  }
+  const std::size_t last_of_warp = n > 32 ? n - n % 32 - 1 : n - 1, first_of_second_warp = n > 33 ? 32 : 0;
+  const std::size_t positions[] = {0, n - 1, n / 2, last_of_warp, first_of_second_warp, detail::hash(seed, 77) % n};
+  s.position = positions[detail::mix(seed) % std::size(positions)];
   const std::uint64_t budget = 1ull << (accumulator_bits > 40 ? 40 : accumulator_bits);
   s.limit = static_cast<std::int64_t>(budget / 2 / n);  // half of the budget is left for init
   if (s.limit == 0) {

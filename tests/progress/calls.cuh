@@ -1,6 +1,5 @@
 // Included once with CUB as DOOR, once with rungs.
-#include <iterator>
-
+#include "made.cuh"
 #include "progress/calls.hpp"
 #include "progress/items.hpp"
 
@@ -11,23 +10,14 @@ struct exclusive_or {
   __host__ __device__ long long operator()(long long a, long long b) const { return a ^ b; }
 };
 
-// Where num_segments segments begin, from the one numbered `first` on: half of the items are the first one's.
+// Where a segment of num_segments begins: half of the items are the first one's.
 struct half_and_many {
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = long long;
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = long long;
-
   static constexpr long long num_segments = 1000;
   long long num_items;
-  std::ptrdiff_t first;
-  __host__ __device__ long long operator[](std::ptrdiff_t i) const {
-    const long long segment = first + i, rest = num_items - num_items / 2;
+  __host__ __device__ long long operator()(long long segment) const {
+    const long long rest = num_items - num_items / 2;
     return segment == 0 ? 0 : num_items / 2 + rest * (segment - 1) / (num_segments - 1);
   }
-  __host__ __device__ long long operator*() const { return (*this)[0]; }
-  __host__ __device__ half_and_many operator+(std::ptrdiff_t i) const { return {num_items, first + i}; }
 };
 
 // call(d_in, d_out, arguments, storage...) in the forms that there are.
@@ -78,10 +68,10 @@ std::vector<operation> OPERATIONS() {
                          }),
       made<float, float>("Sum of segments of f32", item_type::f32, half_and_many::num_segments,
                          [](auto d_in, auto d_out, const arguments& a, auto&... storage) {
-                           const auto num_items = static_cast<long long>(a.num_items);
-                           return DOOR::DeviceSegmentedReduce::Sum(storage..., d_in, d_out, half_and_many::num_segments,
-                                                                   half_and_many{num_items, 0},
-                                                                   half_and_many{num_items, 1}, a.stream);
+                           const half_and_many begin{static_cast<long long>(a.num_items)};
+                           return DOOR::DeviceSegmentedReduce::Sum(storage..., d_in, d_out, begin.num_segments,
+                                                                   tests::made<half_and_many>{begin, 0},
+                                                                   tests::made<half_and_many>{begin, 1}, a.stream);
                          }),
       made<float, float>("Sum of one segment of f32", item_type::f32, 1,  // CUB 3.0 has no segments of one size
                          [](auto d_in, auto d_out, const arguments& a, auto&... storage) {

@@ -149,20 +149,16 @@ def test_claims_and_the_front_count_the_same_problems(repository, run):
     assert "CUB wins 0 of 2, 1 tied, 0 undecided" in pages["index"]
 
 
-def test_the_rules_of_verdicts_stand_on_the_claims_page(repository, run, monkeypatch):
+def test_the_rules_of_verdicts_stand_on_the_claims_page(monkeypatch, rendered):
     monkeypatch.setattr(claims, "NEAR", 1.375)
-    synthetic.write(repository / "report/data", one_run(1, 22.0))
-    run()
-    page = (repository / "report/synthetic-gpu/claims.md").read_text()
+    page = (rendered(one_run(1, 22.0)) / "claims.md").read_text()
     assert "within a factor of 1.375 of it" in page and page.index("1.375") < page.index("## Reductions")
 
 
-def test_a_corrected_commit_is_one_sentence(repository, run):
+def test_a_corrected_commit_is_one_sentence(rendered):
     made = one_run(1, 22.0)
     made["context"]["banners"] = ["its commit was corrected from fffffff-dirty: what was built was that: and more"]
-    synthetic.write(repository / "report/data", made)
-    run()
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    page = (rendered(made) / "index.md").read_text()
     assert "was built from the sources of commit `abc1234` shortly before they were committed; its file had said `fffffff-dirty`." in page
 
 
@@ -191,18 +187,14 @@ def test_versions_are_ordered_as_numbers():
     assert sorted(["3.10.0", "3.9.1", "unknown", "3.0.1"], key=compare.version_key) == ["3.0.1", "3.9.1", "3.10.0", "unknown"]
 
 
-def test_ties_are_told_as_ties(repository, run):
-    synthetic.write(repository / "report/data", one_run(1, 20.05))
-    run()
-    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
+def test_ties_are_told_as_ties(rendered):
+    page = (rendered(one_run(1, 20.05)) / "reductions.md").read_text()
     assert "level with it at 1 and slower at 0 of 1 size." in page and "| tie " in page
     assert "Ties:" in page
 
 
-def test_losses_are_told_as_losses(repository, run):
-    synthetic.write(repository / "report/data", one_run(1, 15.0))
-    run()
-    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
+def test_losses_are_told_as_losses(rendered):
+    page = (rendered(one_run(1, 15.0)) / "reductions.md").read_text()
     assert "**CUB wins**" in page and "slower at 1 of 1 size" in page
 
 

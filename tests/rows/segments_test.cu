@@ -19,6 +19,7 @@
 
 #include "generic/support.cuh"
 #include "gpu_test.hpp"
+#include "made.cuh"
 
 namespace rungs::tests {
 namespace {
@@ -356,26 +357,13 @@ TEST_F(Segments, LongSegmentsAndOperatorsWithoutIdentity) {
   }
 }
 
-// Item i is i % 1000, from nowhere.
-struct counting {
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = int;
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = int;
-  std::ptrdiff_t first = 0;
-  __host__ __device__ int operator[](std::ptrdiff_t i) const { return static_cast<int>((first + i) % 1000); }
-  __host__ __device__ counting operator+(std::ptrdiff_t i) const { return {first + i}; }
+// Items that come from nowhere, and where segments of one size begin.
+struct up_to_999 {
+  __host__ __device__ int operator()(long long i) const { return static_cast<int>(i % 1000); }
 };
-// Segment s begins at s * size.
-struct at_multiples {
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = int;
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = int;
-  int size, first;
-  __host__ __device__ int operator[](std::ptrdiff_t i) const { return static_cast<int>(i + first) * size; }
+struct multiple_of {
+  long long size;
+  __host__ __device__ int operator()(long long i) const { return static_cast<int>(i * size); }
 };
 TEST_F(Segments, StructsAndIterators) {
   for (const std::size_t size : {1, 7, 100, 3000, 50'000, 120'000}) {
@@ -384,11 +372,12 @@ TEST_F(Segments, StructsAndIterators) {
     const auto items = bundles<3>(n * size);
     const device_vector<bundle<3>> in(items);
     const bundle<3> init{{1, -2000, 3}};
-    const at_multiples begins{static_cast<int>(size), 0}, ends{static_cast<int>(size), 1};
+    const multiple_of begin{static_cast<long long>(size)};
+    const made<multiple_of> begins{begin, 0}, ends{begin, 1};
     const auto of_size = found_by<bundle<3>>(reduce_call, in.items, n, size, by_value{}, init);
     const auto between = found_by<bundle<3>>(reduce_call, in.items, n, begins, ends, by_value{}, init);
-    const auto sums = found_by<long long>(sum_call, counting{}, n, size);
-    const auto sums_between = found_by<long long>(sum_call, counting{}, n, begins, ends);
+    const auto sums = found_by<long long>(sum_call, made<up_to_999>{}, n, size);
+    const auto sums_between = found_by<long long>(sum_call, made<up_to_999>{}, n, begins, ends);
     for (std::size_t s = 0; s < n; ++s) {
       bundle<3> expected = init;
       long long sum = 0;
@@ -461,7 +450,7 @@ TEST_F(Segments, GiantsBetweenOffsets) {
   const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384, 150'000'001};
   const offsets offsets = offsets::of(all);
   const std::size_t n = all.size();
-  const auto sums = found_by<long long>(sum_call, counting{}, n, offsets.d_begins.items, offsets.d_ends.items);
+  const auto sums = found_by<long long>(sum_call, made<up_to_999>{}, n, offsets.d_begins.items, offsets.d_ends.items);
   for (std::size_t s = 0; s < n; ++s) {
     long long expected = 0;
     for (long long i = offsets.begins[s]; i < offsets.ends[s]; ++i) expected += i % 1000;

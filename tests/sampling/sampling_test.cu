@@ -77,69 +77,77 @@ struct Sampling : OnAGpu {
       EXPECT_EQ(wrong_probabilities, 0u);
     }
   }
+
+  // In each of these ways, from so many items behind an alignment, random rows of these shapes.
+  struct shape {
+    std::size_t num_rows, num_columns;
+  };
+  struct way {
+    sampling how;
+    std::size_t offset;
+  };
+  static void expect_right_of_random(unsigned seed, std::initializer_list<way> ways,
+                                     std::initializer_list<shape> shapes) {
+    for (const auto& [num_rows, num_columns] : shapes) {
+      const auto items = make_keys<T>(keys_are::random, num_rows * num_columns, seed);
+      for (const way& each : ways) expect_right(items, num_rows, num_columns, num_columns, each.how, each.offset);
+    }
+  }
+
+  // Items whose values are those of value_of(i), by each of these cuts.
+  template <class ValueOf>
+  static void expect_right_of(std::size_t num_rows, std::size_t num_columns, ValueOf value_of, sampling how,
+                              std::initializer_list<int> top_ks, std::initializer_list<float> top_ps) {
+    std::vector<T> items(num_rows * num_columns);
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = T(static_cast<float>(value_of(i)));
+    for (const int top_k : top_ks)
+      for (const float top_p : top_ps) {
+        how.top_k = top_k;
+        how.top_p = top_p;
+        expect_right(items, num_rows, num_columns, num_columns, how, 1);
+      }
+  }
 };
 
-std::vector<sampling> ways_to_cut() {
-  std::vector<sampling> all(1);
-  const auto add = [&](float temperature, int top_k, float top_p, float min_p) {
-    sampling how;
-    how.temperature = temperature;
-    how.top_k = top_k;
-    how.top_p = top_p;
-    how.min_p = min_p;
-    all.push_back(how);
-  };
-  add(1, 0, 0.9f, 0);
-  add(1, 0, 0, 0);
-  add(0, 0, 1, 0);
-  add(0.7f, 1, 1, 0);
-  add(1, 50, 1, 0);
-  add(2, 3000, 0.95f, 0);
-  add(1, 0, 1, 0.05f);
-  add(1.5f, 40, 0.5f, 0.01f);
-  add(100, 0, 0.999999f, 0);
-  add(1e-4f, 1 << 30, 1e-12f, 1);
-  return all;
-}
+// By temperature, top_k, top_p and min_p.
+const sampling ways_to_cut[] = {{},
+                                {1, 0, 0.9f},
+                                {1, 0, 0},
+                                {0, 0, 1},
+                                {0.7f, 1},
+                                {1, 50},
+                                {2, 3000, 0.95f},
+                                {1, 0, 1, 0.05f},
+                                {1.5f, 40, 0.5f, 0.01f},
+                                {100, 0, 0.999999f},
+                                {1e-4f, 1 << 30, 1e-12f, 1}};
+constexpr keys_are kinds_of_keys[] = {keys_are::random,    keys_are::equal,   keys_are::few,
+                                      keys_are::ascending, keys_are::special, keys_are::bits};
 
 using logit_types = testing::Types<float, __half, __nv_bfloat16>;
 TYPED_TEST_SUITE(Sampling, logit_types);
 
 TYPED_TEST(Sampling, CutsAndDrawsOfRowsOfEveryKind) {
   for (const std::size_t num_columns : {1, 5, 333, 2049, 9001, 20011})
-    for (const keys_are kind :
-         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+    for (const keys_are kind : kinds_of_keys) {
       SCOPED_TRACE(name_of(kind));
       const std::size_t num_rows = 5, stride = num_columns + num_columns % 4;
       const auto items = make_keys<TypeParam>(kind, num_rows * stride, 3);
-      for (const sampling& how : ways_to_cut()) this->expect_right(items, num_rows, num_columns, stride, how);
+      for (const sampling& how : ways_to_cut) this->expect_right(items, num_rows, num_columns, stride, how);
     }
 }
 
 // One row by a cluster of 16, few by smaller ones, many by a block each; those of halves may stay in shared memory.
 TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
-  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{1, 128512},
-                                              {7, 50257},
-                                              {19, 128512},
-                                              {40, 32000},
-                                              {70, 40000},
-                                              {300, 6001}}) {
-    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 5);
-    sampling how;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    how.top_p = 0.9f;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 3);
-    how.temperature = 3;
-    how.top_k = 2000;
-    this->expect_right(items, num_rows, num_columns, num_columns, how);
-  }
+  this->expect_right_of_random(5,
+                               {{{}, 1}, {{.top_p = 0.9f}, 3}, {{.temperature = 3, .top_k = 2000, .top_p = 0.9f}, 0}},
+                               {{1, 128512}, {7, 50257}, {19, 128512}, {40, 32000}, {70, 40000}, {300, 6001}});
 }
 
 // Four blocks and one have a row, with 132 multiprocessors; the latter for floats alone.
 TYPED_TEST(Sampling, GumbelDrawsByLists) {
   for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{16, 49153}, {67, 8193}})
-    for (const keys_are kind :
-         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+    for (const keys_are kind : kinds_of_keys) {
       SCOPED_TRACE(name_of(kind));
       const std::size_t stride = num_columns + 2;
       const auto items = make_keys<TypeParam>(kind, num_rows * stride, 39);
@@ -171,59 +179,31 @@ TYPED_TEST(Sampling, GumbelDrawsThatListsDoNotTell) {
 // Clusters of 16, 8, 4 and 2 blocks, single blocks, and what is too short or too much for them, with 132
 // multiprocessors.
 TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
-  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{5, 57344},
-                                              {6, 57344},
-                                              {1, 57343},
-                                              {12, 57344},
-                                              {13, 57344},
-                                              {28, 16384},
-                                              {29, 16384},
-                                              {1, 16383},
-                                              {66, 8192},
-                                              {67, 8192},
-                                              {1, 8191},
-                                              {132, 2048},
-                                              {133, 2048},
-                                              {3, 2047}}) {
-    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 33);
-    sampling how;
-    how.top_p = 0.9f;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    how.top_p = 1;
-    how.top_k = 50;
-    this->expect_right(items, num_rows, num_columns, num_columns, how);
-  }
+  this->expect_right_of_random(33, {{{.top_p = 0.9f}, 1}, {{.top_k = 50}, 0}},
+                               {{5, 57344},
+                                {6, 57344},
+                                {1, 57343},
+                                {12, 57344},
+                                {13, 57344},
+                                {28, 16384},
+                                {29, 16384},
+                                {1, 16383},
+                                {66, 8192},
+                                {67, 8192},
+                                {1, 8191},
+                                {132, 2048},
+                                {133, 2048},
+                                {3, 2047}});
 }
 
 // Patterns by clusters of 16, 8 and 4 blocks and by single blocks. Gumbel draws by lists of 4, 2 and single blocks, and
 // by other ways. All with 132 multiprocessors.
 TYPED_TEST(Sampling, RowsAtBothSidesOfClustersOfPatternsAndOfLists) {
-  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{24, 32768},
-                                              {25, 32768},
-                                              {30, 32768},
-                                              {31, 32768},
-                                              {25, 32767},
-                                              {24, 16384},
-                                              {24, 16383},
-                                              {4, 65536},
-                                              {4, 65535},
-                                              {14, 49152},
-                                              {15, 49152},
-                                              {15, 49151},
-                                              {31, 49152},
-                                              {31, 49151},
-                                              {66, 24576},
-                                              {66, 24575},
-                                              {67, 24576},
-                                              {67, 24575},
-                                              {67, 8192},
-                                              {67, 8191}}) {
-    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 37);
-    sampling how;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    how.top_p = 0.9f;
-    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-  }
+  this->expect_right_of_random(
+      37, {{{}, 1}, {{.top_p = 0.9f}, 1}},
+      {{24, 32768}, {25, 32768}, {30, 32768}, {31, 32768}, {25, 32767}, {24, 16384}, {24, 16383},
+       {4, 65536},  {4, 65535},  {14, 49152}, {15, 49152}, {15, 49151}, {31, 49152}, {31, 49151},
+       {66, 24576}, {66, 24575}, {67, 24576}, {67, 24575}, {67, 8192},  {67, 8191}});
 }
 
 // Cuts and draws lie among more tokens than a list has room for. Blocks look through their shares then.
@@ -232,15 +212,7 @@ TYPED_TEST(Sampling, RowsOfEqualTokensByLevels) {
        {std::pair<std::size_t, std::size_t>{1, 128512}, {9, 70001}, {20, 33000}, {34, 16500}, {70, 8200}}) {
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 35);
     const auto expect = [&](auto value_of) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const int top_k : {0, 12345})
-        for (const float top_p : {1.0f, 0.7f}) {
-          sampling how;
-          how.top_k = top_k;
-          how.top_p = top_p;
-          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-        }
+      this->expect_right_of(num_rows, num_columns, value_of, {}, {0, 12345}, {1.0f, 0.7f});
     };
     expect([](std::size_t) { return 1.5f; });
     expect([&](std::size_t i) { return normal[i] > 0 ? 1.5f : -inf; });
@@ -255,14 +227,8 @@ TYPED_TEST(Sampling, RowsThatASampleKnowsLittleOf) {
   for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{2, 128512}, {140, 9001}}) {
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 23);
     const auto expect = [&](auto value_of, bool from_probabilities) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const float top_p : {1.0f, 0.7f}) {
-        sampling how;
-        how.from_probabilities = from_probabilities;
-        how.top_p = top_p;
-        this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-      }
+      const sampling how{.from_probabilities = from_probabilities};
+      this->expect_right_of(num_rows, num_columns, value_of, how, {0}, {1.0f, 0.7f});
     };
     for (const std::size_t one_of : {9001, 1009, 401}) {
       SCOPED_TRACE(one_of);
@@ -280,13 +246,7 @@ TYPED_TEST(Sampling, RowsAtTheEndsOfTheBinsOfPatterns) {
   const std::size_t num_rows = 3, num_columns = 20011;
   const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 31);
   const auto expect = [&](auto value_of) {
-    std::vector<TypeParam> items(normal.size());
-    for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-    for (const float top_p : {1.0f, 0.6f}) {
-      sampling how;
-      how.top_p = top_p;
-      this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-    }
+    this->expect_right_of(num_rows, num_columns, value_of, {}, {0}, {1.0f, 0.6f});
   };
   expect([&](std::size_t i) { return normal[i] * 0x1p-24f; });
   expect([&](std::size_t i) { return i % 3 == 0 ? normal[i] : i % 3 == 1 ? 0.0f : -0.0f; });
@@ -305,16 +265,8 @@ TYPED_TEST(Sampling, RowsOfFrequentValues) {
     SCOPED_TRACE(num_rows);
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 41);
     const auto expect = [&](bool from_probabilities, auto value_of) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const int top_k : {0, 5000})
-        for (const float top_p : {1.0f, 0.8f}) {
-          sampling how;
-          how.from_probabilities = from_probabilities;
-          how.top_k = top_k;
-          how.top_p = top_p;
-          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-        }
+      const sampling how{.from_probabilities = from_probabilities};
+      this->expect_right_of(num_rows, num_columns, value_of, how, {0, 5000}, {1.0f, 0.8f});
     };
     expect(false, [&](std::size_t i) { return std::rint(2 * normal[i]) / 2; });
     expect(false, [&](std::size_t i) { return i % 3 == 0 ? normal[i] : i % 3 == 1 ? 0.0f : -0.0f; });
@@ -331,16 +283,8 @@ TYPED_TEST(Sampling, RowsInTheOuterBinsOfPatterns) {
     SCOPED_TRACE(num_rows);
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 43);
     const auto expect = [&](float temperature, auto value_of) {
-      std::vector<TypeParam> items(normal.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const int top_k : {0, 1500})
-        for (const float top_p : {1.0f, 0.6f}) {
-          sampling how;
-          how.temperature = temperature;
-          how.top_k = top_k;
-          how.top_p = top_p;
-          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
-        }
+      const sampling how{.temperature = temperature};
+      this->expect_right_of(num_rows, num_columns, value_of, how, {0, 1500}, {1.0f, 0.6f});
     };
     for (const float temperature : {1.0f, 0.01f, 1e-4f}) {
       expect(temperature, [](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
@@ -403,7 +347,7 @@ TYPED_TEST(Sampling, Probabilities) {
       auto items = make_keys<TypeParam>(kind, 3 * num_columns, 9);
       if (kind != keys_are::special)
         for (auto& item : items) item = TypeParam(std::exp(static_cast<float>(item)) / 100);
-      for (sampling how : ways_to_cut()) {
+      for (sampling how : ways_to_cut) {
         how.from_probabilities = true;
         how.temperature = 1;
         this->expect_right(items, 3, num_columns, num_columns, how);
@@ -571,19 +515,13 @@ TEST_F(SamplingCalls, AGraphDrawsAnewFromItsOffset) {
   how.offset = 10;
   how.d_offset = d_offset.data();
   how.top_p = 0.95f;
-  cudaStream_t stream;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  cudaGraph_t graph;
-  cudaGraphExec_t replay;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  const cudaError_t captured = rows::sample(matrix{in.data(), num_rows, num_columns}, tokens.data(), how, stream);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(captured, cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
+  const own_stream stream;
+  const captured graph(stream, [&] {
+    return rows::sample(matrix{in.data(), num_rows, num_columns}, tokens.data(), how, stream);
+  });
   for (const unsigned long long step : {0ull, 1ull, 5ull}) {
     d_offset.write({step});
-    ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     sampling plain = how;
     plain.d_offset = nullptr;
     plain.offset = 10 + step;
@@ -591,9 +529,6 @@ TEST_F(SamplingCalls, AGraphDrawsAnewFromItsOffset) {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_EQ(tokens.read(), again.read());
   }
-  EXPECT_EQ(cudaGraphExecDestroy(replay), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 TEST_F(SamplingCalls, WhatIsRefused) {
@@ -663,8 +598,7 @@ TYPED_TEST_SUITE(SamplingRungs, sampling_rungs);
 
 TYPED_TEST(SamplingRungs, CutsAndDrawsOfRowsOfEveryKind) {
   for (const std::size_t num_columns : {1, 5, 511, 513, 9001})
-    for (const keys_are kind :
-         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+    for (const keys_are kind : kinds_of_keys) {
       SCOPED_TRACE(name_of(kind));
       for (const float top_p : {0.0f, 1e-12f, 0.5f, 0.9f, 0.999999f, 1.0f})
         this->expect_right(make_keys<float>(kind, 6 * num_columns, 25), 6, num_columns, top_p);

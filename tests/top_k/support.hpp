@@ -1,10 +1,8 @@
 // What the tests of top-k share: memory between canaries, keys of every kind, and the order as C++ says it.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +11,6 @@
 #include <limits>
 #include <numeric>
 #include <random>
-#include <string>
 #include <type_traits>
 #include <vector>
 
