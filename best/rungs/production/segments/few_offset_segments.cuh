@@ -7,8 +7,8 @@
 //
 // A block that has all of a segment of up to four chunks reduces these at once (chunks_at_once), where that is cheaper.
 // It does so behind the chunks that it takes one by one, and before it merges what other blocks post. If there are no
-// more segments than blocks, and not too few of up to four chunks, each block has that of its number. If there are more,
-// a quarter of them has a few chunks and none is longer, blocks take these in turn (segments_in_turn.cuh).
+// more segments than blocks, and not too few of up to four chunks, each block has that of its number. Of more segments
+// than blocks, a quarter may have a few chunks, and none more. Then blocks take these in turn (segments_in_turn.cuh).
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,8 @@ struct segments_in_turn {
   static constexpr unsigned most_segments = segment_block_warps, most_chunks = 8;
   static constexpr unsigned num_kept = are_taken ? most_segments * most_chunks * segment_block_warps : 1;
 
-  // Of the block's segments, that of its number and those at such distances from it, the ones of middle size. There
-  // are up to most_segments. All threads call it.
+  // Reduces those of the block's segments that are of middle size. The block has the segment of its number, and those
+  // at such distances from it, up to most_segments. All threads call it.
   static __noinline__ __device__ void run(const Call& call, unsigned distance, T* kept) {
     const auto& op = call.reduction.op;
     const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
