@@ -68,14 +68,23 @@ struct posted_chunks {
   __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
 };
 
-template <class T, class Reduction, class Offsets, bool some_at_once, bool many>
+enum class few_segments_way {
+  shared_out,
+  large_at_once,  // aggregates of more than 8 bytes, too
+  in_turn         // may be: there are more segments than blocks, and all blocks are resident
+};
+
+template <class T, class Reduction, class Offsets, few_segments_way way_>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
-  static constexpr bool may_take_in_turn = many;       // more segments than blocks, and all blocks are resident
-  static constexpr bool takes_at_once = some_at_once;  // segments of up to four chunks
-  unsigned num_segments, tile_segments;                // of all, and of a block's warps
-  unsigned sharing_blocks;                             // the first ones, which are resident at once
-  double per_block;                                    // 1 / their number
-  parts::mailboxes<T> mailboxes;                       // of chunks
+  static constexpr few_segments_way way = way_;
+  using at_once = chunks_at_once<T, typename offset_segments_call<T, Reduction, Offsets>::item>;
+  // Segments of up to four chunks.
+  static constexpr bool takes_at_once = at_once::of_few && (sizeof(T) <= 8 || way == few_segments_way::large_at_once);
+
+  unsigned num_segments, tile_segments;  // of all, and of a block's warps
+  unsigned sharing_blocks;               // the first ones, which are resident at once
+  double per_block;                      // 1 / their number
+  parts::mailboxes<T> mailboxes;         // of chunks
   parts::tag of_call;
   bool may_take_own;      // each block, with the segment of its number
   unsigned most_in_turn;  // items of a segment, where blocks take them in turn
@@ -113,9 +122,9 @@ struct few_segments_worker {
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
 
   using flight = chunks_in_flight<T, iterator, op_of_call>;
-  using at_once = chunks_at_once<T, item>;
+  using at_once = typename Call::at_once;
   using in_turn = segments_in_turn<Call>;
-  static constexpr bool takes_in_turn = Call::may_take_in_turn && in_turn::are_taken;
+  static constexpr bool takes_in_turn = Call::way == few_segments_way::in_turn && in_turn::are_taken;
   static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
 
   // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
@@ -149,15 +158,17 @@ struct few_segments_worker {
     if (shares())
       for_own_segments([&](unsigned, typename Call::count size, chunk_counts counts) {
         (is_at_once(size) ? sum_at_once : sum) += counts.word;
-        ++num_middle;
-        if (takes_in_turn && size > call.most_in_turn) has_long = true;
+        if constexpr (takes_in_turn) {
+          ++num_middle;
+          if (size > call.most_in_turn) has_long = true;
+        }
       });
     if (threadIdx.x == 0) {
       own.num_cut = own.num_whole = 0;
       if constexpr (Call::takes_at_once) own.num_at_once = 0;
     }
     if (exists && size <= Call::most_warp_items)
-      reduce_short_segment<8, 8>(call, segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
+      reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
     if (__syncthreads_or(sum > 0 || sum_at_once > 0)) {
       if constexpr (takes_in_turn)
         if (!__syncthreads_or(has_long) && are_alike(num_middle)) {
@@ -182,6 +193,23 @@ struct few_segments_worker {
 
   static __device__ bool is_at_once(typename Call::count size) {
     return Call::takes_at_once && size > Call::most_warp_items && size <= at_once::most * chunk_items;
+  }
+
+  // A segment of up to most_warp_items, by the caller's warp.
+  __device__ void reduce_short(std::size_t segment, const iterator& items, unsigned size) const {
+    const auto& op = call.reduction.op;
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    T value;
+    unsigned num_valid;
+    if (size <= short_segments<T>::most_items) {
+      value = short_segments<T>::reduce_alone(items, size, num_valid, op);
+    } else {
+      using share = share_of_items<parts::warp_threads, T, iterator, op_of_call, 8, 8>;
+      value = share::reduce(items, size, lane, op);
+      num_valid = share::num_valid(size);
+    }
+    value = reduce_valid_lanes<parts::warp_threads>(value, num_valid, op);
+    if (lane == 0) write(segment, value, size > 0);
   }
 
   // Whether a quarter of the segments is of middle size, or nearly so.
@@ -398,8 +426,8 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
   const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
   const std::size_t blocks = for_warps > resident ? for_warps : resident;
-  const auto launch = [&](auto takes_at_once, auto many) {
-    using call = few_segments_call<T, Reduction, Offsets, takes_at_once, many>;
+  const auto launch = [&](auto its_way) {
+    using call = few_segments_call<T, Reduction, Offsets, its_way>;
     const call made{{reduction, offsets},
                     static_cast<unsigned>(num_segments),
                     static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
@@ -412,12 +440,12 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
     return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
                                     stream, made);
   };
-  constexpr bool can = chunks_at_once<T, item>::of_few, always = can && sizeof(T) <= 8;
-  if (num_segments > resident && for_warps <= resident) return launch(std::bool_constant<always>{}, std::true_type{});
-  if constexpr (can && !always)
+  using way = few_segments_way;
+  if (num_segments > resident && for_warps <= resident) return launch(std::integral_constant<way, way::in_turn>{});
+  if constexpr (chunks_at_once<T, item>::of_few && sizeof(T) > 8)
     if (num_segments >= fewest_of_large_at_once && num_segments <= resident)
-      return launch(std::true_type{}, std::false_type{});
-  return launch(std::bool_constant<always>{}, std::false_type{});
+      return launch(std::integral_constant<way, way::large_at_once>{});
+  return launch(std::integral_constant<way, way::shared_out>{});
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -2,14 +2,12 @@
 // segments in turn.
 #pragma once
 
-#include <cstddef>
 #include <type_traits>
 #include <utility>
 
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/segments/pieces.cuh"
 #include "rungs/production/segments/segment_chunks.cuh"
-#include "rungs/production/segments/short_segments.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -21,7 +19,7 @@ struct segments_in_turn {
   using item = typename Call::item;
   using iterator = typename Call::Reduction::Items::iterator;
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
-  using share = share_of_items<segment_block_threads, T, iterator, op_of_call, 4, sizeof(item) < 8 ? 4 : 2>;
+  using share = share_of_items<segment_block_threads, T, iterator, op_of_call>;
 
   static constexpr bool are_taken = pieces_of<iterator>::in_vectors && sizeof(T) <= 16;
   static constexpr unsigned chunk_items = Call::cut::template least_items<item>;
@@ -43,7 +41,8 @@ struct segments_in_turn {
       const int owner = __ffs(static_cast<int>(left)) - 1;
       const auto its_begin = __shfl_sync(parts::full_mask, begin, owner);
       const auto its_size = static_cast<unsigned>(__shfl_sync(parts::full_mask, size, owner));
-      collect(call.reduction.items.of_segment(its_begin), its_size, op, of_segment(kept, owner));
+      const auto items = call.reduction.items.of_segment(its_begin);
+      chunks_at_once<T, item>::template collect<chunk_items>(items, its_size, op, of_segment(kept, owner));
     }
     __syncthreads();
     // Each warp has the segment of its number.
@@ -57,22 +56,6 @@ struct segments_in_turn {
  private:
   static __device__ T* of_segment(T* kept, unsigned number) {
     return kept + number * (most_chunks * segment_block_warps);
-  }
-
-  // Keeps what the caller's warp has of each chunk.
-  static __device__ void collect(iterator items, unsigned size, const op_of_call& op, T* kept) {
-    const unsigned warp = threadIdx.x / parts::warp_threads, before = warp * parts::warp_threads;
-    kept += warp;
-#pragma unroll 1
-    for (;; kept += segment_block_warps) {
-      const unsigned chunk_size = parts::at_most(size, chunk_items), num_valid = share::num_valid(chunk_size);
-      T value = share::reduce(items, chunk_size, threadIdx.x, op);
-      value = reduce_valid_lanes<parts::warp_threads>(value, num_valid > before ? num_valid - before : 0, op);
-      if (threadIdx.x % parts::warp_threads == 0) *kept = value;
-      if (size <= chunk_items) break;
-      size -= chunk_items;
-      items = items + static_cast<std::ptrdiff_t>(chunk_items);
-    }
   }
 
   // By one warp, the aggregate in its first lane.

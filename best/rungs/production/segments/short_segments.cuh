@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "rungs/parts/warp.cuh"
-#include "rungs/production/segments/segment_chunks.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -96,25 +95,5 @@ struct short_segments {
     return value;
   }
 };
-
-// A segment of up to most_warp_items, by the caller's warp. So many pieces of a lane are on their way at once.
-template <unsigned aligned_at_once, unsigned unaligned_at_once, class Call, class Items>
-__device__ void reduce_short_segment(const Call& call, std::size_t segment, const Items& items, unsigned size) {
-  using T = typename Call::T;
-  const auto& op = call.reduction.op;
-  const unsigned lane = threadIdx.x % parts::warp_threads;
-  T value;
-  unsigned num_valid;
-  if (size <= short_segments<T>::most_items) {
-    value = short_segments<T>::reduce_alone(items, size, num_valid, op);
-  } else {
-    using share =
-        share_of_items<parts::warp_threads, T, Items, std::decay_t<decltype(op)>, aligned_at_once, unaligned_at_once>;
-    value = share::reduce(items, size, lane, op);
-    num_valid = share::num_valid(size);
-  }
-  value = reduce_valid_lanes<parts::warp_threads>(value, num_valid, op);
-  if (lane == 0) call.reduction.write(segment, value, size > 0);
-}
 
 }  // namespace rungs::RUNGS_ABI::production
