@@ -44,8 +44,9 @@ constexpr std::size_t most_sanitized_cluster_samples = 40000;
 // Rows by clusters, likewise. Where clusters of 16 blocks begin after others have ended, synccheck takes warps that
 // meet in __syncthreads() for divergent, in kernels without any other barrier, too.
 constexpr std::size_t most_sanitized_cluster_rows = 32;
-// Under racecheck, of other rows: a block each, they would take it a minute a rung.
-constexpr std::size_t most_raced_rows = 10000;
+// Under racecheck, of other rows: a block each, they would take it a minute a rung. The k greatest of a row are many
+// launches, or many barriers.
+constexpr std::size_t most_raced_rows = 10000, most_raced_rows_of_top_k = 40;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr std::size_t host_judged_pairs = 4096;                  // likewise, of what no checker on the device holds
 constexpr std::size_t host_judged_rows = std::size_t{1} << 20;
@@ -207,7 +208,8 @@ class examiner {
     p.num_columns = std::min(p.num_columns, std::max<std::size_t>(1, p.num_items));
     if (sanitizing() && subject_.family == catalog::family::cluster)
       p.num_items = std::min(p.num_items, most_sanitized_cluster_rows * p.num_columns);
-    if (how_.few_accesses) p.num_items = std::min(p.num_items, most_raced_rows * p.num_columns);
+    const std::size_t most_rows = chooses_greatest() ? most_raced_rows_of_top_k : most_raced_rows;
+    if (how_.few_accesses) p.num_items = std::min(p.num_items, most_rows * p.num_columns);
     if (!chooses_greatest()) return p;
     if (p.k == 0) p.k = ks_asked[detail::hash(p.seed, 6) % ks_asked.size()];
     p.k = std::min({p.k, p.num_columns, subject_.max_k});
@@ -442,7 +444,7 @@ class examiner {
       for (const std::size_t columns : lengths)
         for (const distribution kind : kinds) {
           const std::size_t each = turn++;
-          if (sanitizing() && each % 13 != 0) continue;
+          if (sanitizing() && each % (how_.few_accesses ? 41 : 13) != 0) continue;
           problem p;
           p.num_rows = 3;
           p.num_columns = columns;
@@ -675,8 +677,8 @@ class examiner {
 
   // One workspace, calls of different sizes and data, nothing reset in between.
   void same_workspace_again() {
-    const std::size_t tile = tile_items();
-    const std::array<std::size_t, 7> sizes{40 * tile + 3, 1, 3 * tile, 0, 65521, tile + 1, 40 * tile + 3};
+    const std::size_t tile = tile_items(), large = (how_.few_accesses ? 4 : 40) * tile + 3;
+    const std::array<std::size_t, 7> sizes{large, 1, 3 * tile, 0, how_.few_accesses ? 257u : 65521u, tile + 1, large};
     problem largest;
     for (const std::size_t n : sizes) {
       problem p;
