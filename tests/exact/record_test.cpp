@@ -127,10 +127,13 @@ TYPED_TEST(Records, KeepWhatIsNotFinite) {
   const std::uint32_t flags[] = {0, exact::not_a_number, exact::plus_infinity, exact::minus_infinity};
   for (const std::uint32_t first : flags)
     for (const std::uint32_t second : flags) {
-      TypeParam record, other = this->any().record;
+      TypeParam record = this->any().record, other = this->any().record;
       record.flags = first;
       other.flags = second;
+      const TypeParam before = record;
       record += other;
+      other += before;
+      EXPECT_TRUE(this->are_same(record, other));
       const std::uint32_t seen = first | second;
       if (seen == 0) continue;
       const float result = record.template rounded<float>(), infinity = std::numeric_limits<float>::infinity();
@@ -138,6 +141,9 @@ TYPED_TEST(Records, KeepWhatIsNotFinite) {
                             : seen == exact::minus_infinity ? result == -infinity
                                                             : std::isnan(result);
       EXPECT_TRUE(is_right) << seen << ": " << result;
+      TypeParam without_digits;
+      without_digits.flags = seen;
+      EXPECT_TRUE(this->are_same(record, without_digits));
     }
 }
 

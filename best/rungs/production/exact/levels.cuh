@@ -255,6 +255,7 @@ __device__ void write_levels(long long of_lane, OutputIteratorT d_out) {
 #pragma unroll
     for (int i = 0; i <= last; ++i) total.digits[i] = digits[i];
     total.flags = seen;
+    total.carry();
     *d_out = total;
   } else {
     const bool is_negative = __shfl_sync(parts::full_mask, word, parts::warp_threads - 1) != 0;
