@@ -3,7 +3,8 @@
 //
 // Lanes of a warp reduce up to 256 items, a warp up to 8 KB and a block up to 32 KB. Longer segments are cut into
 // chunks of so much, counted from their beginning. So a segment's size alone says how it is reduced, and it has the
-// same result wherever it lies. A block may have up to four chunks of a segment at once, to the same result.
+// same result wherever it lies. A block may have up to four chunks of a segment at once, to the same result. A warp may
+// do what a block would do, in the block's order.
 //
 // In the first launch a block takes so many segments. What would take it too long it lists as jobs, which the blocks of
 // the second launch draw. So one long segment keeps the whole device busy. If most segments of a sample are long, the
