@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 #include "rungs/parts/overlap.cuh"
 #include "rungs/parts/overlapped_clear.cuh"
@@ -13,8 +15,8 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Blocks of a multiprocessor: large aggregates take more registers. Before sm_80 a multiprocessor has room for 1,024
-// threads.
+// Blocks of a multiprocessor, and pieces of a lane that are on their way at once: large aggregates take more registers.
+// Before sm_80 a multiprocessor has room for 1,024 threads.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 template <class T>
 inline constexpr int segment_tile_blocks = 4;
@@ -22,44 +24,58 @@ inline constexpr int segment_tile_blocks = 4;
 template <class T>
 inline constexpr int segment_tile_blocks = sizeof(T) > 4 ? 4 : 5;
 #endif
+template <class T>
+inline constexpr unsigned tile_pieces_at_once = sizeof(T) > 4 ? 8 : 4;
 
-// What a block of the first launch does: short segments by lanes, longer ones by warps, then some of the long ones.
-// Many of these have a warp each, and few the whole block, to the same bits. It lists the others as jobs.
+// The aggregate of at least 256 items, in the first lane of the warp.
+template <class T, class InputIteratorT, class Op>
+__device__ T reduce_by_warp(const InputIteratorT& items, unsigned size, const Op& op) {
+  unsigned num_valid;
+  const T value = share_of_warp<T, tile_pieces_at_once<T>>(items, size, num_valid, op);
+  return reduce_valid_lanes<parts::warp_threads>(value, num_valid, op);
+}
+
+// What a block of the first launch does: short segments by lanes, longer ones by warps, and some of those for a block.
+// It lists the rest. Where the order of items does not matter, the warps share the block's segments evenly.
 template <class Call>
 struct segments_tile {
   using T = typename Call::T;
   using item = typename Call::item;
-  // What a warp's segments may add to the block's long ones.
+  // What a warp's segments for the block may have together.
   static constexpr unsigned most_long_items = 8 * Call::most_warp_items;
-  // Where the block has so many, they have a warp each.
-  static constexpr bool may_be_by_warps = sizeof(T) <= 64;
-  static constexpr unsigned fewest_by_warps = 4;
-  // Chunks of more segments that they take, if so many of 32 segments have a quarter of that, too.
-  static constexpr unsigned most_chunks = may_be_by_warps ? 8 : 0;
-  static constexpr int fewest_alike = 20;
-  using at_once = chunks_at_once<T, item>;
+  using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
+  static constexpr bool in_any_order = has_no_order<T, op_of_call>;
+  using at_once = chunks_at_once<T, item, 8>;
   static constexpr unsigned chunk_items = Call::cut::template least_items<item>;
+  // Chunks of more segments that the block may have, if so many of 32 segments are for a block, too.
+  static constexpr int fewest_alike = 20;
+  static constexpr unsigned most_own_chunks = in_any_order || at_once::of_tiles ? 96 : 0;
+  static constexpr unsigned most_long_segments =
+      segment_block_warps * (most_long_items / Call::most_warp_items) + most_own_chunks;
 
+  struct long_segment {
+    std::size_t segment;
+    typename Call::offset begin;
+    unsigned size;
+  };
   struct shared {
     unsigned char orders[segment_block_warps][parts::warp_threads];
-    T of_warps[2][at_once::of_tiles ? at_once::num_kept : segment_block_warps];
-    unsigned num_long;
-    bool are_alike;
-    unsigned char long_segments[segment_block_threads];  // of the tile
+    T of_warps[2][!in_any_order && at_once::of_tiles ? at_once::num_kept : segment_block_warps];
+    unsigned of_segment[2][segment_block_warps];  // or none
+    unsigned num_long, long_items, num_own_chunks;
+    long_segment long_segments[most_long_segments];
   };
 
-  // The most chunks of which most segments of a sample have a quarter, or none. Then other warps have as much to do.
-  // All lanes call it.
-  static __device__ unsigned most_chunks_alike(const Call& call) {
+  // Chunks that the block may have of its own, if most segments of a sample are for a block, too. Other blocks have
+  // half as many, or more. All lanes call it.
+  static __device__ unsigned own_chunks(const Call& call) {
     const std::size_t segment = call.num_segments / parts::warp_threads * (threadIdx.x % parts::warp_threads);
     const auto size = call.offsets.size(segment, call.offsets.begin(segment));
-    unsigned num_chunks = most_chunks;
-    const auto are_alike = [=](unsigned num_chunks) {
-      return __popc(__ballot_sync(parts::full_mask, size > num_chunks * Call::most_warp_items)) >= fewest_alike;
-    };
-#pragma unroll 1
-    while (num_chunks > 0 && !are_alike(num_chunks)) --num_chunks;
-    return num_chunks;
+    if (__popc(__ballot_sync(parts::full_mask, size > Call::most_warp_items)) < fewest_alike) return 0;
+    const unsigned num_chunks = Call::cut::template of<item>(size).num_chunks;
+    const unsigned sum = parts::warp_scan(parts::at_most(num_chunks, at_once::most), plus{});
+    const unsigned of_sample = __shfl_sync(parts::full_mask, sum, parts::warp_threads - 1);
+    return parts::at_most(2 * of_sample * call.tile_segments / parts::warp_threads, most_own_chunks);
   }
 
   static __device__ void run(const Call& call, shared& shared) {
@@ -67,17 +83,14 @@ struct segments_tile {
     const auto& op = reduction.op;
     const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
     const std::size_t tile = blockIdx.x * std::size_t{call.tile_segments};
-    const std::size_t end = parts::at_most(call.num_segments, tile + call.tile_segments);
-    const std::size_t first = tile + warp * call.warp_segments, segment = first + lane;
-    const bool exists = lane < call.warp_segments && segment < end;
+    const auto begin_of = [&](unsigned warp) { return tile + warp * call.tile_segments / segment_block_warps; };
+    const std::size_t first = begin_of(warp), segment = first + lane;
+    const bool exists = segment < parts::at_most(call.num_segments, begin_of(warp + 1));
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
     const bool is_short = size <= short_segments<T>::most_items;
     const bool is_for_warp = !is_short && size <= Call::most_warp_items;
-    if (threadIdx.x == 0) {
-      shared.num_long = 0;
-      shared.are_alike = false;
-    }
+    if (threadIdx.x == 0) shared.num_long = shared.long_items = shared.num_own_chunks = 0;
     __syncthreads();
 
     if (exists && size == 0) reduction.write(segment, T{}, false);
@@ -98,63 +111,91 @@ struct segments_tile {
       unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks : 0;
       const unsigned its_items = num_chunks == 1 ? static_cast<unsigned>(size) : 0;
       bool is_taken = parts::warp_scan(its_items, plus{}) <= most_long_items && num_chunks == 1;
-      if constexpr (most_chunks > 0) {
-        const bool may_be_alike = is_long && !is_taken && num_chunks <= most_chunks;
-        if (__any_sync(parts::full_mask, may_be_alike)) {
-          const unsigned chunks_alike = most_chunks_alike(call);
-          if (may_be_alike && num_chunks <= chunks_alike) is_taken = shared.are_alike = true;
+      if constexpr (most_own_chunks > 0) {
+        const bool may_be_own = num_chunks > 0 && !is_taken && num_chunks <= at_once::most;
+        if (__any_sync(parts::full_mask, may_be_own)) {
+          const unsigned most = own_chunks(call);
+          if (may_be_own && atomicAdd(&shared.num_own_chunks, num_chunks) + num_chunks <= most) is_taken = true;
         }
       }
       if (is_taken) {
-        shared.long_segments[atomicAdd(&shared.num_long, 1u)] = static_cast<unsigned char>(segment - tile);
+        shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, static_cast<unsigned>(size)};
+        if constexpr (in_any_order) atomicAdd(&shared.long_items, static_cast<unsigned>(size));
         num_chunks = 0;
       }
       parts::wait_until_cleared();
       if (__any_sync(parts::full_mask, num_chunks > 0))
-        list_jobs<at_once::of_jobs ? at_once::most : 0>(call.jobs, call.of_call, segment, num_chunks);
+        list_jobs<at_once::of_jobs ? chunks_at_once<T, item>::most : 0>(call.jobs, call.of_call, segment, num_chunks);
     }
     parts::wait_until_cleared();
     __syncthreads();
-    if constexpr (may_be_by_warps)
-      if (shared.are_alike || shared.num_long >= fewest_by_warps) return take_by_warps(call, shared);
-    take_by_block(call, shared);
+    if constexpr (in_any_order)
+      share_evenly(call, shared);
+    else
+      take_in_turn(call, shared);
   }
 
  private:
-  struct long_segment {
-    std::size_t number;
-    typename Call::Reduction::Items::iterator items;
-    unsigned size;
-
-    __device__ long_segment(const Call& call, const shared& shared, unsigned i)
-        : number(blockIdx.x * std::size_t{call.tile_segments} + shared.long_segments[i]) {
-      const auto begin = call.offsets.begin(number);
-      items = call.reduction.items.of_segment(begin);
-      size = static_cast<unsigned>(call.offsets.size(number, begin));
-    }
-  };
-
-  static __device__ void take_by_warps(const Call& call, const shared& shared) {
-    const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
-#pragma unroll 1
-    for (unsigned i = warp; i < shared.num_long; i += segment_block_warps) {
-      const long_segment taken(call, shared, i);
-      const T value = reduce_chunks_by_warp<T, chunk_items>(taken.items, taken.size, call.reduction.op);
-      if (lane == 0) call.reduction.write(taken.number, value, true);
-    }
-  }
-
-  static __device__ void take_by_block(const Call& call, shared& shared) {
+  // The block's segments, one after the other.
+  static __device__ void take_in_turn(const Call& call, shared& shared) {
+    const auto& op = call.reduction.op;
     for (unsigned i = 0; i < shared.num_long; ++i) {
-      const long_segment taken(call, shared, i);
+      const long_segment& taken = shared.long_segments[i];
+      const auto its_items = call.reduction.items.of_segment(taken.begin);
       T* const of_warps = shared.of_warps[i % 2];
       T value;
       if constexpr (at_once::of_tiles)
-        value = at_once::template reduce<chunk_items>(taken.items, taken.size, call.reduction.op, of_warps);
+        value = at_once::template reduce<chunk_items>(its_items, taken.size, op, of_warps);
       else
-        value = reduce_by_block<T>(taken.items, taken.size, call.reduction.op, of_warps);
-      if (threadIdx.x == 0) call.reduction.write(taken.number, value, true);
+        value = reduce_by_block<T>(its_items, taken.size, op, of_warps);
+      if (threadIdx.x == 0) call.reduction.write(taken.segment, value, true);
     }
+  }
+
+  // Each warp has as many items of the block's segments, in a row. Where warps share a segment, its beginning and what
+  // lies behind meet in shared memory.
+  static __noinline__ __device__ void share_evenly(const Call& call, shared& shared) {
+    constexpr unsigned least_items = 256;  // of a warp's part of a segment
+    constexpr unsigned none = ~0u;
+    enum { beginning, behind };
+    const auto& op = call.reduction.op;
+    const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
+    const unsigned share = (shared.long_items + segment_block_warps - 1) / segment_block_warps;
+    if (lane == 0) shared.of_segment[beginning][warp] = shared.of_segment[behind][warp] = none;
+    unsigned before = 0;  // items of other segments
+#pragma unroll 1
+    for (unsigned i = 0; i < shared.num_long; ++i) {
+      const long_segment& taken = shared.long_segments[i];
+      const unsigned size = taken.size;
+      // Where the share of a warp begins in the segment.
+      const auto begin_of = [=](unsigned warp) {
+        const unsigned at = warp * share;
+        if (at <= before) return 0u;
+        const unsigned its = (at - before + least_items - 1) / least_items * least_items;
+        return its + least_items > size ? size : its;
+      };
+      const unsigned begin = begin_of(warp), end = begin_of(warp + 1);
+      before += size;
+      if (begin == end) continue;
+      const auto its_items = call.reduction.items.of_segment(taken.begin) + static_cast<std::ptrdiff_t>(begin);
+      const T value = reduce_by_warp<T>(its_items, end - begin, op);
+      if (lane > 0) continue;
+      if (begin == 0 && end == size) {
+        call.reduction.write(taken.segment, value, true);
+      } else {
+        const auto part = begin == 0 ? beginning : behind;
+        shared.of_warps[part][warp] = value;
+        shared.of_segment[part][warp] = i;
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x >= segment_block_warps) return;
+    const unsigned its = shared.of_segment[beginning][threadIdx.x];
+    if (its == none) return;
+    T value = shared.of_warps[beginning][threadIdx.x];
+    for (unsigned other = threadIdx.x + 1; other < segment_block_warps; ++other)
+      if (shared.of_segment[behind][other] == its) value = op(value, shared.of_warps[behind][other]);
+    call.reduction.write(shared.long_segments[its].segment, value, true);
   }
 };
 template <class Call>
