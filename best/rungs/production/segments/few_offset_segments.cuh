@@ -1,6 +1,6 @@
 // Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
 //
-// A warp reduces a segment of up to 8 KB. Of more segments than blocks it takes up to 32 KB, where the order of items
+// A warp reduces a segment of up to 8 KB. Of more segments than blocks it takes up to 16 KB, where the order of items
 // does not matter. Longer ones are cut into chunks. Every block reads all offsets and counts all chunks, so it knows
 // its share by itself: as many in a row as the others have. A block that has all chunks of a segment merges them.
 // Chunks of a segment that lies in several shares are posted, and the block with its last chunk merges them. That block
@@ -85,7 +85,7 @@ struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
   // Of more segments than blocks a warp takes longer ones, too.
   static constexpr bool in_any_order = has_no_order<T, std::decay_t<decltype(std::declval<Reduction>().op)>>;
   static constexpr unsigned most_warp_items =
-      (in_any_order && way == few_segments_way::in_turn ? 4 : 1) * common::most_warp_items;
+      (in_any_order && way == few_segments_way::in_turn ? 2 : 1) * common::most_warp_items;
   // Segments of up to four chunks.
   static constexpr bool takes_at_once = at_once::of_few && (sizeof(T) <= 8 || way == few_segments_way::large_at_once);
 

@@ -49,8 +49,10 @@ cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& of
   const std::size_t resident = std::size_t{segment_tile_blocks<T>} * limits.multiprocessors;
   const std::size_t of_wave = segment_block_warps * resident;
   const std::size_t waves = parts::at_most((num_segments + of_wave / 2) / of_wave, 4);
-  const std::size_t tile_segments =
-      parts::at_most(parts::ceil_div(num_segments, (waves > 0 ? waves : 1) * resident), segment_block_threads);
+  const std::size_t even = parts::ceil_div(num_segments, (waves > 0 ? waves : 1) * resident);
+  // A ninth segment would be a warp's second one.
+  constexpr std::size_t few = segment_block_warps;
+  const std::size_t tile_segments = even == few + 1 ? few : parts::at_most(even, segment_block_threads);
   using call = segments_call<T, Reduction, Offsets>;
   const call made{{reduction, offsets}, num_segments, static_cast<unsigned>(tile_segments), jobs, storage.of_call};
   error = parts::launch_overlapped(segment_tiles_kernel<call>, parts::ceil_div(num_segments, tile_segments),

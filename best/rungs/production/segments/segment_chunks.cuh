@@ -105,7 +105,7 @@ struct chunks_at_once {
   // Keeps what the caller's warp has of the chunks of a segment.
   template <unsigned chunk_items, class Items, class Op>
   static __device__ void collect(Items items, unsigned size, const Op& op, T* kept) {
-    using share = share_of_items<segment_block_threads, T, Items, Op, 4, sizeof(Item) < 8 ? 4 : 2>;
+    using share = share_of_items<segment_block_threads, T, Items, Op, 4, 4>;
     const unsigned warp = threadIdx.x / parts::warp_threads, before = warp * parts::warp_threads;
     kept += warp;
 #pragma unroll 1

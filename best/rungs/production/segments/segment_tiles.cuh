@@ -66,8 +66,8 @@ struct segments_tile {
     long_segment long_segments[most_long_segments];
   };
 
-  // Chunks that the block may have of its own, if most segments of a sample are for a block, too. Other blocks have
-  // half as many, or more. All lanes call it.
+  // Chunks that the block may have of its own: none unless most segments of a sample are for a block, too. Then other
+  // blocks have about half as many. All lanes call it.
   static __device__ unsigned own_chunks(const Call& call) {
     const std::size_t segment = call.num_segments / parts::warp_threads * (threadIdx.x % parts::warp_threads);
     const auto size = call.offsets.size(segment, call.offsets.begin(segment));
