@@ -623,27 +623,36 @@ TYPED_TEST(SegmentsOfAFewChunks, AmongOthersThanThoseLookedAt) {
     }
 }
 
-// Blocks that merge a segment of more than 32 chunks, and then one that lower blocks have begun. Uneven lengths bring
-// such blocks about in great number, and calls are repeated, because what could go wrong is a matter of time.
-TEST_F(Segments, LongOnesOfUnevenLengths) {
-  constexpr std::size_t num_items = 8 << 20, n = 1000;
+// Uneven lengths anywhere. Some blocks merge a segment of more than 32 chunks, and then one that lower blocks have
+// begun. Warps share segments of middle size. Calls are repeated, because what could go wrong is a matter of time.
+TEST_F(Segments, OfUnevenLengths) {
+  constexpr std::size_t num_items = 8 << 20;
   std::mt19937 engine(17);
   const std::vector<int> items = small_items<int>(num_items, 18);
   std::vector<int> through(num_items + 1);
   for (std::size_t i = 0; i < num_items; ++i) through[i + 1] = through[i] + items[i];
-  std::vector<long long> begins(n), ends(n);
-  for (std::size_t s = 0; s < n; ++s) {
-    const std::size_t size = engine() % 524'288;
-    begins[s] = static_cast<long long>(engine() % (num_items - size));
-    ends[s] = begins[s] + static_cast<long long>(size);
-  }
   const device_vector<int> in(items);
-  const offsets offsets(begins, ends);
-  for (int repetition = 0; repetition < 100; ++repetition) {
-    const auto found = found_by<int>(sum_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items);
-    for (std::size_t s = 0; s < n; ++s)
-      ASSERT_EQ(found[s], through[static_cast<std::size_t>(ends[s])] - through[static_cast<std::size_t>(begins[s])])
-          << s << " in repetition " << repetition;
+  struct lengths {
+    std::size_t num_segments, most;
+    int repetitions;
+  };
+  for (const auto& [n, most, repetitions] :
+       {lengths{1000, 524'288, 100}, lengths{700, 10'000, 20}, lengths{6000, 10'000, 20}, lengths{6000, 140'000, 20},
+        lengths{20'000, 6000, 20}, lengths{70'000, 6000, 5}}) {
+    SCOPED_TRACE(testing::Message() << n << " of up to " << most);
+    std::vector<long long> begins(n), ends(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      const std::size_t size = engine() % most;
+      begins[s] = static_cast<long long>(engine() % (num_items - size));
+      ends[s] = begins[s] + static_cast<long long>(size);
+    }
+    const offsets offsets(begins, ends);
+    for (int repetition = 0; repetition < repetitions; ++repetition) {
+      const auto found = found_by<int>(sum_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items);
+      for (std::size_t s = 0; s < n; ++s)
+        ASSERT_EQ(found[s], through[static_cast<std::size_t>(ends[s])] - through[static_cast<std::size_t>(begins[s])])
+            << s << " in repetition " << repetition;
+    }
   }
 }
 

@@ -204,6 +204,10 @@ struct pieces_of<device::with_index<Item*, T>> {
   };
 };
 
+// The first of numbers is one of them, whatever the order.
+template <class T, bool least>
+inline constexpr bool has_no_order<device::indexed<T>, device::first_extremum<least>> = std::is_arithmetic_v<T>;
+
 // A number of four bytes and its index: the warp's extremum as an unsigned integer, then the first index with it.
 template <class T, bool least>
 struct by_whole_warp<device::indexed<T>, device::first_extremum<least>> {

@@ -1,9 +1,10 @@
 // Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
 //
-// A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
-// chunks, so it knows its share by itself: as many in a row as the others have. A block that has all chunks of a
-// segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
-// merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
+// A warp reduces a segment of up to 8 KB. Of more segments than blocks it takes up to 16 KB, where the order of items
+// does not matter. Longer ones are cut into chunks. Every block reads all offsets and counts all chunks, so it knows
+// its share by itself: as many in a row as the others have. A block that has all chunks of a segment merges them.
+// Chunks of a segment that lies in several shares are posted, and the block with its last chunk merges them. That block
+// waits for blocks of lower indices alone. These start first, and post before they wait.
 //
 // A block that has all of a segment of up to four chunks reduces these at once (chunks_at_once), where that is cheaper.
 // It does so behind the chunks that it takes one by one, and before it merges what other blocks post. If there are no
@@ -14,12 +15,14 @@
 #include <cstddef>
 #include <iterator>
 #include <type_traits>
+#include <utility>
 
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
 #include "rungs/parts/warp_scan.cuh"
+#include "rungs/production/segments/segment_by_warp.cuh"
 #include "rungs/production/segments/segment_chunks.cuh"
 #include "rungs/production/segments/segments_in_turn.cuh"
 #include "rungs/production/segments/short_segments.cuh"
@@ -77,7 +80,12 @@ enum class few_segments_way {
 template <class T, class Reduction, class Offsets, few_segments_way way_>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
   static constexpr few_segments_way way = way_;
-  using at_once = chunks_at_once<T, typename offset_segments_call<T, Reduction, Offsets>::item>;
+  using common = offset_segments_call<T, Reduction, Offsets>;
+  using at_once = chunks_at_once<T, typename common::item>;
+  // Of more segments than blocks a warp takes longer ones, too.
+  static constexpr bool in_any_order = has_no_order<T, std::decay_t<decltype(std::declval<Reduction>().op)>>;
+  static constexpr unsigned most_warp_items =
+      (in_any_order && way == few_segments_way::in_turn ? 2 : 1) * common::most_warp_items;
   // Segments of up to four chunks.
   static constexpr bool takes_at_once = at_once::of_few && (sizeof(T) <= 8 || way == few_segments_way::large_at_once);
 
@@ -204,9 +212,7 @@ struct few_segments_worker {
     if (size <= short_segments<T>::most_items) {
       value = short_segments<T>::reduce_alone(items, size, num_valid, op);
     } else {
-      using share = share_of_items<parts::warp_threads, T, iterator, op_of_call, 8, 8>;
-      value = share::reduce(items, size, lane, op);
-      num_valid = share::num_valid(size);
+      value = share_of_warp<T, 8>(items, size, num_valid, op);
     }
     value = reduce_valid_lanes<parts::warp_threads>(value, num_valid, op);
     if (lane == 0) write(segment, value, size > 0);

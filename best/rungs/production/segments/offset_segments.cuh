@@ -3,11 +3,13 @@
 //
 // Lanes of a warp reduce up to 256 items, a warp up to 8 KB and a block up to 32 KB. Longer segments are cut into
 // chunks of so much, counted from their beginning. So a segment's size alone says how it is reduced, and it has the
-// same result wherever it lies. A block may have up to four chunks of a segment at once, to the same result.
+// same result wherever it lies. A block may have up to eight chunks of a segment at once, to the same result. Where the
+// order of items does not matter, the warps of a block share all its longer segments evenly.
 //
 // In the first launch a block takes so many segments. What would take it too long it lists as jobs, which the blocks of
 // the second launch draw. So one long segment keeps the whole device busy. If most segments of a sample are long, the
-// block keeps more of its own. Nobody waits for a block that may not have started.
+// block keeps more of its own: twice as much as the sample lets expect. Nobody waits for a block that may not have
+// started.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +28,7 @@ namespace rungs::RUNGS_ABI::production {
 template <class T, class Reduction, class Offsets>
 struct segments_call : offset_segments_call<T, Reduction, Offsets> {
   std::size_t num_segments;
-  unsigned tile_segments, warp_segments;  // of a block, and of a warp of it
+  unsigned tile_segments;  // of a block
   segment_jobs<T> jobs;
   parts::tag of_call;
 };
@@ -43,20 +45,16 @@ cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& of
   if (error == cudaSuccess)
     error = storage.open(reinterpret_cast<char*>(jobs.count), sizeof(typename segment_jobs<T>::counters), stream);
   if (error != cudaSuccess) return error;
-  // Few segments are spread over all multiprocessors; of many, a block has eight and more.
-  const std::size_t resident_blocks = std::size_t{4} * limits.multiprocessors;
-  const std::size_t of_resident = parts::ceil_div(num_segments, resident_blocks);
+  // Whole waves of resident blocks, up to four. A block has about eight segments, and more where there are many.
+  const std::size_t resident = std::size_t{segment_tile_blocks<T>} * limits.multiprocessors;
+  const std::size_t of_wave = segment_block_warps * resident;
+  const std::size_t waves = parts::at_most((num_segments + of_wave / 2) / of_wave, 4);
+  const std::size_t even = parts::ceil_div(num_segments, (waves > 0 ? waves : 1) * resident);
+  // A ninth segment would be a warp's second one.
   constexpr std::size_t few = segment_block_warps;
-  const std::size_t tile_segments = of_resident <= 4 * few
-                                        ? parts::at_most(of_resident, few)
-                                        : parts::at_most(of_resident / (4 * few) * few, segment_block_threads);
+  const std::size_t tile_segments = even == few + 1 ? few : parts::at_most(even, segment_block_threads);
   using call = segments_call<T, Reduction, Offsets>;
-  const call made{{reduction, offsets},
-                  num_segments,
-                  static_cast<unsigned>(tile_segments),
-                  static_cast<unsigned>(parts::ceil_div(tile_segments, segment_block_warps)),
-                  jobs,
-                  storage.of_call};
+  const call made{{reduction, offsets}, num_segments, static_cast<unsigned>(tile_segments), jobs, storage.of_call};
   error = parts::launch_overlapped(segment_tiles_kernel<call>, parts::ceil_div(num_segments, tile_segments),
                                    segment_block_threads, 0, storage.clears, stream, made);
   if (error != cudaSuccess) return error;

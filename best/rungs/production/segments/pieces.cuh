@@ -91,6 +91,13 @@ struct share_of_items {
     share.take_all();
     return share.folded.value;
   }
+  // The same of vectors that lie at a multiple of 16 bytes.
+  static __device__ T reduce_aligned(const InputIteratorT& items, unsigned size, unsigned thread, const Op& op) {
+    share_of_items share{items, size, thread, op, {}};
+    share.template take_pieces<reading::by_vectors>(thread, size / piece_items);
+    share.take_rest();
+    return share.folded.value;
+  }
 
   // How many threads have a value, the first ones.
   static __device__ unsigned num_valid(unsigned size) { return size / piece_items + (size % piece_items != 0); }
@@ -146,10 +153,15 @@ struct share_of_items {
           if (thread == (whole - 1) % threads) take_pieces<reading::by_items>(whole - 1, whole);
         }
       }
-      if (thread == whole % threads)
-#pragma unroll 1
-        for (unsigned i = whole * piece_items; i < size; ++i) folded.take(static_cast<T>(items[i]), op);
+      take_rest();
     }
+  }
+  // The items behind the last whole piece.
+  __device__ void take_rest() {
+    const unsigned whole = size / piece_items;
+    if (thread == whole % threads)
+#pragma unroll 1
+      for (unsigned i = whole * piece_items; i < size; ++i) folded.take(static_cast<T>(items[i]), op);
   }
 
   __device__ void take_items(unsigned first) {

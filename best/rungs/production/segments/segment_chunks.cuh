@@ -93,9 +93,9 @@ __device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const O
 
 // Segments of up to so many chunks are reduced by one block with one barrier, where aggregates are not large. The warps
 // keep what they have of each chunk, so the bits are those of chunks that are merged one by one.
-template <class T, class Item>
+template <class T, class Item, unsigned most_ = 4>
 struct chunks_at_once {
-  static constexpr unsigned most = 4;
+  static constexpr unsigned most = most_;
   // Which items gain by it in one launch, and in the tiles and the jobs of two.
   static constexpr bool of_few = sizeof(T) <= 64 && sizeof(Item) <= 4;
   static constexpr bool of_tiles = sizeof(T) <= 64 && (sizeof(Item) == 4 || sizeof(Item) == 8);
@@ -105,7 +105,7 @@ struct chunks_at_once {
   // Keeps what the caller's warp has of the chunks of a segment.
   template <unsigned chunk_items, class Items, class Op>
   static __device__ void collect(Items items, unsigned size, const Op& op, T* kept) {
-    using share = share_of_items<segment_block_threads, T, Items, Op, 4, sizeof(Item) < 8 ? 4 : 2>;
+    using share = share_of_items<segment_block_threads, T, Items, Op, 4, 4>;
     const unsigned warp = threadIdx.x / parts::warp_threads, before = warp * parts::warp_threads;
     kept += warp;
 #pragma unroll 1
@@ -120,22 +120,35 @@ struct chunks_at_once {
     }
   }
 
-  // The segment's aggregate, in the first thread of the block. Calls that follow each other take different memory.
+  // The segment's aggregate by one warp, in its first lane.
+  template <unsigned chunk_items, class Items, class Op>
+  static __device__ T merge_by_warp(unsigned size, const Op& op, const T* kept) {
+    using share = share_of_items<segment_block_threads, T, Items, Op>;
+    constexpr unsigned a_pass = parts::warp_threads / segment_block_warps;  // chunks
+    const unsigned lane = threadIdx.x % parts::warp_threads, num_chunks = (size + chunk_items - 1) / chunk_items;
+    T of_lanes;  // of a chunk each
+#pragma unroll 1
+    for (unsigned first = 0;; first += a_pass) {
+      const unsigned begin = (first + lane / segment_block_warps) * chunk_items;
+      const unsigned num_valid = size > begin ? share::num_valid(parts::at_most(size - begin, chunk_items)) : 0;
+      const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
+      const T value =
+          reduce_valid_lanes<segment_block_warps>(kept[first * segment_block_warps + lane], valid_warps, op);
+      if (num_chunks == 1) return value;
+      const int lane_of_chunk = lane * segment_block_warps % parts::warp_threads;
+      const T of_chunk =
+          parts::by_words(value, [=](auto word) { return __shfl_sync(parts::full_mask, word, lane_of_chunk); });
+      if (first == 0 || lane / a_pass == first / a_pass) of_lanes = of_chunk;
+      if (most <= a_pass || first + a_pass >= num_chunks) break;
+    }
+    return reduce_valid_lanes<parts::warp_threads>(of_lanes, num_chunks, op);
+  }
+
+  // The same, in the first thread of the block. Calls that follow each other take different memory.
   template <unsigned chunk_items, class Items, class Op>
   static __device__ T merge(unsigned size, const Op& op, const T* kept) {
-    using share = share_of_items<segment_block_threads, T, Items, Op>;
     __syncthreads();
-    T value = kept[threadIdx.x % num_kept];
-    if (threadIdx.x >= parts::warp_threads) return value;
-    const unsigned begin = threadIdx.x / segment_block_warps * chunk_items;
-    const unsigned num_valid = size > begin ? share::num_valid(parts::at_most(size - begin, chunk_items)) : 0;
-    const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
-    value = reduce_valid_lanes<segment_block_warps>(value, valid_warps, op);
-    if (size <= chunk_items) return value;
-    const int lane_of_chunk = threadIdx.x * segment_block_warps % parts::warp_threads;
-    const T of_chunk =
-        parts::by_words(value, [=](auto word) { return __shfl_sync(parts::full_mask, word, lane_of_chunk); });
-    return reduce_valid_lanes<parts::warp_threads>(of_chunk, (size + chunk_items - 1) / chunk_items, op);
+    return threadIdx.x < parts::warp_threads ? merge_by_warp<chunk_items, Items>(size, op, kept) : kept[0];
   }
 
   template <unsigned chunk_items, class Items, class Op>

@@ -2,9 +2,6 @@
 // segments in turn.
 #pragma once
 
-#include <type_traits>
-#include <utility>
-
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/segments/pieces.cuh"
 #include "rungs/production/segments/segment_chunks.cuh"
@@ -18,13 +15,12 @@ struct segments_in_turn {
   using T = typename Call::T;
   using item = typename Call::item;
   using iterator = typename Call::Reduction::Items::iterator;
-  using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
-  using share = share_of_items<segment_block_threads, T, iterator, op_of_call>;
+  using at_once = chunks_at_once<T, item, 8>;
 
   static constexpr bool are_taken = pieces_of<iterator>::in_vectors && sizeof(T) <= 16;
   static constexpr unsigned chunk_items = Call::cut::template least_items<item>;
-  static constexpr unsigned most_segments = segment_block_warps, most_chunks = 8;
-  static constexpr unsigned num_kept = are_taken ? most_segments * most_chunks * segment_block_warps : 1;
+  static constexpr unsigned most_segments = segment_block_warps;
+  static constexpr unsigned num_kept = are_taken ? most_segments * at_once::num_kept : 1;
 
   // Reduces those of the block's segments that are of middle size. The block has the segment of its number, and those
   // at such distances from it, up to most_segments. All threads call it.
@@ -42,42 +38,19 @@ struct segments_in_turn {
       const auto its_begin = __shfl_sync(parts::full_mask, begin, owner);
       const auto its_size = static_cast<unsigned>(__shfl_sync(parts::full_mask, size, owner));
       const auto items = call.reduction.items.of_segment(its_begin);
-      chunks_at_once<T, item>::template collect<chunk_items>(items, its_size, op, of_segment(kept, owner));
+      at_once::template collect<chunk_items>(items, its_size, op, of_segment(kept, owner));
     }
     __syncthreads();
     // Each warp has the segment of its number.
     const auto own_size = static_cast<unsigned>(__shfl_sync(parts::full_mask, size, warp));
     if (middle >> warp & 1) {
-      const T value = merge(own_size, op, of_segment(kept, warp));
+      const T value = at_once::template merge_by_warp<chunk_items, iterator>(own_size, op, of_segment(kept, warp));
       if (lane == 0) call.reduction.write(blockIdx.x + warp * distance, value, true);
     }
   }
 
  private:
-  static __device__ T* of_segment(T* kept, unsigned number) {
-    return kept + number * (most_chunks * segment_block_warps);
-  }
-
-  // By one warp, the aggregate in its first lane.
-  static __device__ T merge(unsigned size, const op_of_call& op, const T* kept) {
-    constexpr unsigned at_once = parts::warp_threads / segment_block_warps;  // chunks
-    const unsigned lane = threadIdx.x % parts::warp_threads, num_chunks = (size + chunk_items - 1) / chunk_items;
-    T of_lanes;  // of a chunk each
-#pragma unroll 1
-    for (unsigned first = 0; first < num_chunks; first += at_once) {
-      const unsigned begin = (first + lane / segment_block_warps) * chunk_items;
-      const unsigned num_valid = size > begin ? share::num_valid(parts::at_most(size - begin, chunk_items)) : 0;
-      const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
-      const T value =
-          reduce_valid_lanes<segment_block_warps>(kept[first * segment_block_warps + lane], valid_warps, op);
-      if (num_chunks == 1) return value;
-      const int lane_of_chunk = lane * segment_block_warps % parts::warp_threads;
-      const T of_chunk =
-          parts::by_words(value, [=](auto word) { return __shfl_sync(parts::full_mask, word, lane_of_chunk); });
-      if (first == 0 || lane / at_once == first / at_once) of_lanes = of_chunk;
-    }
-    return reduce_valid_lanes<parts::warp_threads>(of_lanes, num_chunks, op);
-  }
+  static __device__ T* of_segment(T* kept, unsigned number) { return kept + number * at_once::num_kept; }
 };
 
 }  // namespace rungs::RUNGS_ABI::production
