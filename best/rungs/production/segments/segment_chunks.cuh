@@ -97,7 +97,7 @@ template <class T, class Item, unsigned most_ = 4>
 struct chunks_at_once {
   static constexpr unsigned most = most_;
   // Which items gain by it in one launch, and in the tiles and the jobs of two.
-  static constexpr bool of_few = sizeof(T) <= 64 && sizeof(Item) <= 4;
+  static constexpr bool of_few = sizeof(T) <= 64 && sizeof(Item) <= 8;
   static constexpr bool of_tiles = sizeof(T) <= 64 && (sizeof(Item) == 4 || sizeof(Item) == 8);
   static constexpr bool of_jobs = sizeof(T) <= 64 && sizeof(Item) == 4;
   static constexpr unsigned num_kept = most * segment_block_warps;  // by the warps
