@@ -204,7 +204,7 @@ struct pieces_of<device::with_index<Item*, T>> {
   };
 };
 
-// The first of numbers is one of them, whatever the order.
+// The first extremum of numbers is the same in any order: ties go by the index.
 template <class T, bool least>
 inline constexpr bool has_no_order<device::indexed<T>, device::first_extremum<least>> = std::is_arithmetic_v<T>;
 

@@ -56,7 +56,7 @@ inline constexpr bool is_item = std::is_same_v<T, float> || std::is_same_v<T, do
 enum seen : std::uint32_t { not_a_number = 1, plus_infinity = 2, minus_infinity = 4 };
 
 // The sum of digits[i] * 2^(32 i + lowest_exponent). All digits but the last are from 0 to 2^32 - 1, the last has the
-// sign: one number has one record. So has what is no number. 2^63 of the largest terms fit.
+// sign: one number has one record. Where a flag is set, all are zero. 2^63 of the largest terms fit.
 template <class Item, int lowest_exponent_, int num_digits_>
 struct total {
   using item = Item;
@@ -65,7 +65,7 @@ struct total {
   long long digits[num_digits] = {};
   std::uint32_t flags = 0, unused = 0;  // of `seen`
 
-  // Brings digits that were added up, each less than 2^62, back to their range. Beside `seen` they are zero.
+  // Brings digits that were added up, each less than 2^62, back to their range. Where a flag is set, they become zero.
   __host__ __device__ void carry() {
     if (flags == 0) return carry(0, num_digits - 1);
     for (long long& digit : digits) digit = 0;
