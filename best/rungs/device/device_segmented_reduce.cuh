@@ -91,7 +91,8 @@ struct indexed_items {
   InputIteratorT d_in;
   bool aligned;
 
-  __device__ iterator of(const production::segment_parts& parts, std::size_t part) const {
+  template <class Parts>
+  __device__ iterator of(const Parts& parts, std::size_t part) const {
     return {d_in + static_cast<std::ptrdiff_t>(parts.begin(part)),
             static_cast<long long>(parts.begin_in_segment(part))};
   }

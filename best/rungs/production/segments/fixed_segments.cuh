@@ -50,7 +50,8 @@ struct segment_items {
   InputIteratorT d_in;
   bool aligned;  // whether every part begins at a multiple of 16 bytes
 
-  __device__ auto of(const segment_parts& parts, std::size_t part) const {
+  template <class Parts>
+  __device__ auto of(const Parts& parts, std::size_t part) const {
     return d_in + static_cast<std::ptrdiff_t>(parts.begin(part));
   }
   __device__ auto of_segment(long long begin) const { return d_in + static_cast<std::ptrdiff_t>(begin); }
@@ -198,8 +199,8 @@ inline constexpr bool takes_shares = [] {
 }();
 
 // What a thread of a part has of it, if it has an item.
-template <class shape, class T, class Reduction>
-__device__ T share_of_part(const Reduction& reduction, const segment_parts& parts_of, std::size_t part) {
+template <class shape, class T, class Reduction, class Parts>
+__device__ T share_of_part(const Reduction& reduction, const Parts& parts_of, std::size_t part) {
   using from = pieces_of_reduction<Reduction>;
   constexpr int threads = shape::threads, pieces = shape::pieces;
   constexpr unsigned piece_items = piece_items_of_reduction<Reduction>, stride = threads * piece_items;
@@ -646,24 +647,222 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
 // Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
 inline constexpr std::size_t most_part_bytes = 128 * 1024;
 
-// Few long segments of up to sixteen parts, a block each, in one launch. The block of a segment's last part gathers
-// what those of the others post under a tag of the call. They have more on their way than the blocks of many parts.
-struct few_long_shape : part_shape<256, 16> {
-  static constexpr int blocks = 1, most_parts = 16;
+// Which of these variants are tried: 1 rolling loads, 2 blocks of 1,024 threads, 4 overlapped launches, 8 short
+// segments, 16 many segments, 32 loads by the read-only path.
+inline constexpr int trial = 0;
+
+// What a thread of so many has of whole aligned pieces, `at_once` of them on their way. All loads are issued before one
+// is used, and none is under a branch. The order is that of share_of_range.
+template <int threads, int at_once, class T, class InputIteratorT, class Op>
+__device__ T share_of_aligned(const InputIteratorT& items, unsigned size, const Op& op) {
+  using from = pieces_of<InputIteratorT>;
+  using item = typename from::item;
+  constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
+  typename from::template folded<T, Op> folded;
+  const unsigned whole = size / piece_items;
+  if constexpr ((trial & 1) != 0) {
+    unsigned first = threadIdx.x;
+    const auto* at = reinterpret_cast<const uint4*>(from::address(items)) + first;
+    parts::vector<item> loaded[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) load_vector_before(whole, first + k * threads, at + k * threads, loaded[k]);
+#pragma unroll 1
+    for (; first < whole; first += at_once * threads) {
+      at += at_once * threads;
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        if (first + k * threads >= whole) break;
+        folded.take_piece(loaded[k], items, (first + k * threads) * piece_items, op);
+        load_vector_before(whole, first + (at_once + k) * threads, at + k * threads, loaded[k]);
+      }
+    }
+  } else {
+    const auto* at = reinterpret_cast<const uint4*>(from::address(items)) + threadIdx.x;
+#pragma unroll 1
+    for (unsigned first = threadIdx.x; first < whole; first += at_once * threads, at += at_once * threads) {
+      parts::vector<item> loaded[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) load_vector_before(whole, first + k * threads, at + k * threads, loaded[k]);
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        if (first + k * threads >= whole) break;
+        folded.take_piece(loaded[k], items, (first + k * threads) * piece_items, op);
+      }
+    }
+  }
+  folded.settle(items, op);
+  return folded.value;
+}
+
+// The values of all threads of a block, combined in the order of reduce_shares, in thread 0.
+template <int threads, class T, class Op>
+__device__ T reduce_full_block(T value, const Op& op) {
+  constexpr int warps = threads / parts::warp_threads;
+  if constexpr (by_whole_warp<T, Op>::is_faster)
+    value = by_whole_warp<T, Op>::reduce(value, true, op);
+  else
+    value = parts::warp_reduce(value, op);
+  if constexpr (warps > 1) {
+    alignas(16) __shared__ T of_warps[warps];
+    if (threadIdx.x % parts::warp_threads == 0) of_warps[threadIdx.x / parts::warp_threads] = value;
+    __syncthreads();
+    if (threadIdx.x == 0) {  // faster than shuffles: it reads by vectors, and does not wait for each level
+      T values[warps];
+#pragma unroll
+      for (int w = 0; w < warps; ++w) values[w] = of_warps[w];
+#pragma unroll
+      for (int distance = warps / 2; distance > 0; distance /= 2)
+#pragma unroll
+        for (int w = 0; w < distance; ++w) values[w] = op(values[w], values[w + distance]);
+      value = values[0];
+    }
+  }
+  return value;
+}
+
+// Few long segments, a block each, or up to sixteen parts with a block each. They have more on their way than the
+// blocks of many parts.
+template <int threads, int pieces, int blocks_>
+struct whole_shape : part_shape<threads, pieces> {
+  static constexpr int blocks = blocks_, block_threads = threads;
   static constexpr int unaligned_pieces = pieces, shifted_pieces = 8;
 };
+struct few_long_shape : whole_shape<256, 16, 1> {
+  static constexpr int most_parts = 16;
+};
 
-template <class T, class Reduction>
+// A part of at least as many pieces as there are threads, reduced by a block. The aggregate is thread 0's. Aligned
+// parts have kernels of their own: beside the code of others, theirs would take longer to come.
+template <class shape, bool aligned, class T, class Reduction, class Parts>
+__device__ T reduce_long_part(Reduction reduction, const Parts& parts_of, std::size_t part) {
+  const unsigned size = parts_of.size(part);
+  if constexpr (aligned) {
+    const auto items = reduction.items.of(parts_of, part);
+    return reduce_full_block<shape::threads>(
+        share_of_aligned<shape::threads, shape::pieces, T>(items, size, reduction.op), reduction.op);
+  } else {
+    reduction.items.aligned = false;
+    const T share = share_of_part<shape, T>(reduction, parts_of, part);
+    if constexpr (pieces_of_reduction<Reduction>::in_vectors)
+      return reduce_full_block<shape::threads>(share, reduction.op);
+    else
+      return reduce_shares<shape, 1>(share, size, reduction.op);
+  }
+}
+
+// Calls call(whether parts are aligned), as a constant.
+template <class Reduction, class Call>
+cudaError_t with_alignment(const Reduction& reduction, const Call& call) {
+  if constexpr (pieces_of_reduction<Reduction>::in_vectors)
+    if (reduction.items.aligned) return call(std::true_type{});
+  return call(std::false_type{});
+}
+
+// Segments as parts: like segment_parts, without a division.
+struct whole_segments {
+  unsigned segment_items;
+
+  __device__ std::size_t begin_in_segment(std::size_t) const { return 0; }
+  __device__ std::size_t begin(std::size_t part) const { return part * segment_items; }
+  __device__ unsigned size(std::size_t) const { return segment_items; }
+};
+
+template <class shape, bool aligned, class T, class Reduction>
+__global__ void __launch_bounds__(shape::block_threads, shape::blocks)
+    reduce_whole_kernel(Reduction reduction, unsigned size) {
+  if constexpr ((trial & 4) != 0) {
+    parts::wait_for_launch_before();
+    parts::let_next_launch_start();
+  }
+  const T value = reduce_long_part<shape, aligned, T>(reduction, whole_segments{size}, blockIdx.x);
+  if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
+}
+
+// The same by 1,024 threads, of which 256 combine what all have of pieces.
+template <int pieces, class T, class Reduction>
+__global__ void __launch_bounds__(1024, 1) reduce_wide_kernel(Reduction reduction, unsigned size) {
+  using from = pieces_of_reduction<Reduction>;
+  constexpr unsigned piece_items = piece_items_of_reduction<Reduction>, threads = 1024, chains = 256;
+  __shared__ T folded[pieces * threads / chains][chains];
+  const auto items = reduction.items.of(whole_segments{size}, blockIdx.x);
+  const auto& op = reduction.op;
+  const unsigned whole = size / piece_items, chain = threadIdx.x % chains, way = threadIdx.x / chains;
+  const auto* const at = reinterpret_cast<const uint4*>(from::address(items)) + threadIdx.x;
+  parts::vector<typename from::item> loaded[pieces];
+#pragma unroll
+  for (int k = 0; k < pieces; ++k) load_vector_before(whole, threadIdx.x + k * threads, at + k * threads, loaded[k]);
+#pragma unroll
+  for (int k = 0; k < pieces; ++k)
+    if (threadIdx.x + k * threads < whole)
+      folded[k * (threads / chains) + way][chain] =
+          from::template fold<T>(loaded[k], items, (threadIdx.x + k * threads) * piece_items, op);
+  __syncthreads();
+  alignas(16) __shared__ T of_warps[chains / parts::warp_threads];
+  if (threadIdx.x < chains) {
+    T value = folded[0][chain];
+#pragma unroll
+    for (unsigned c = 1; c < pieces * threads / chains; ++c)
+      if (chain + c * chains < whole) value = op(value, folded[c][chain]);
+    value = parts::warp_reduce(value, op);
+    if (threadIdx.x % parts::warp_threads == 0) of_warps[threadIdx.x / parts::warp_threads] = value;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    constexpr int warps = chains / parts::warp_threads;
+    T values[warps];
+#pragma unroll
+    for (int w = 0; w < warps; ++w) values[w] = of_warps[w];
+#pragma unroll
+    for (int distance = warps / 2; distance > 0; distance /= 2)
+#pragma unroll
+      for (int w = 0; w < distance; ++w) values[w] = op(values[w], values[w + distance]);
+    reduction.write(blockIdx.x, values[0], true);
+  }
+}
+
+// Where the parts of few segments lie. A division by the number of parts would take longer than a load.
+struct few_parts {
+  unsigned segment_items, part_items, parts_per_segment, inverse;
+
+  explicit few_parts(const segment_parts& parts)
+      : segment_items(static_cast<unsigned>(parts.segment_items)),
+        part_items(parts.part_items),
+        parts_per_segment(parts.parts_per_segment),
+        inverse(0x10000 / parts.parts_per_segment + 1) {}
+
+  // Exact for up to few_long_parts parts.
+  __device__ unsigned segment(std::size_t part) const { return static_cast<unsigned>(part) * inverse >> 16; }
+  __device__ unsigned in_segment(std::size_t part) const {
+    return static_cast<unsigned>(part) - segment(part) * parts_per_segment;
+  }
+  __device__ std::size_t begin_in_segment(std::size_t part) const { return in_segment(part) * part_items; }
+  __device__ std::size_t begin(std::size_t part) const {
+    return segment(part) * std::size_t{segment_items} + begin_in_segment(part);
+  }
+  __device__ unsigned size(std::size_t part) const {
+    const unsigned behind = segment_items - in_segment(part) * part_items;
+    return behind < part_items ? behind : part_items;
+  }
+};
+
+template <bool aligned, class T, class Reduction>
 __global__ void __launch_bounds__(few_long_shape::block_threads, few_long_shape::blocks)
-    reduce_few_long_kernel(Reduction reduction, segment_parts parts_of, parts::mailboxes<T> mailboxes,
-                           parts::tag of_call) {
+    reduce_few_parts_kernel(Reduction reduction, few_parts parts_of) {
+  meet_other_launch<Reduction>();
+  const T value = reduce_long_part<few_long_shape, aligned, T>(reduction, parts_of, blockIdx.x);
+  if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
+}
+
+// The same in one launch. The block of a segment's last part gathers what those of the others post under a tag of the
+// call.
+template <bool aligned, class T, class Reduction>
+__global__ void __launch_bounds__(few_long_shape::block_threads, few_long_shape::blocks)
+    reduce_few_long_kernel(Reduction reduction, few_parts parts_of, parts::mailboxes<T> mailboxes, parts::tag of_call) {
   using shape = few_long_shape;
   alignas(16) __shared__ T aggregates[shape::most_parts + 20 / sizeof(T)];  // and what a piece has behind them
-  const unsigned last = parts_of.parts_per_segment - 1, part = blockIdx.x % parts_of.parts_per_segment;
+  const unsigned last = parts_of.parts_per_segment - 1, part = parts_of.in_segment(blockIdx.x);
   if (part != last && threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
-  const T share = share_of_part<shape, T>(reduction, parts_of, blockIdx.x);
-  const T value =
-      reduce_shares<shape, piece_items_of_reduction<Reduction>>(share, parts_of.size(blockIdx.x), reduction.op);
+  const T value = reduce_long_part<few_long_shape, aligned, T>(reduction, parts_of, blockIdx.x);
   if (part != last) {
     if (threadIdx.x == 0) mailboxes.post(blockIdx.x, value, of_call);
     return;
@@ -692,23 +891,64 @@ inline bool are_few_long(std::size_t num_segments, std::size_t num_parts) {
 template <class T>
 inline constexpr bool fits_mailboxes = std::is_trivially_copyable_v<T> && sizeof(T) <= 40;
 
+// Segments of one part and of more pieces than threads, a block each.
+template <class shape, bool aligned, class T, class Reduction>
+cudaError_t reduce_whole(const Reduction& reduction, std::size_t num_segments, std::size_t size, cudaStream_t stream) {
+  bool overlaps = false;
+  if constexpr ((trial & 4) != 0)
+    if (const cudaError_t error = parts::overlaps_launches(overlaps)) return error;
+  return parts::launch_overlapped(reduce_whole_kernel<shape, aligned, T, Reduction>, num_segments, shape::threads, 0,
+                                  overlaps, stream, reduction, static_cast<unsigned>(size));
+}
+
 // Reduces segments so if they are few and long. In a graph, where a tag would be the same each time, two launches do.
 template <class T, class Reduction>
 cudaError_t try_few_long(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
                          void* storage, bool& is_done, cudaStream_t stream) {
   is_done = false;
+  const std::size_t num_parts = parts_of.parts_per_segment;
+  const std::size_t pieces = parts::ceil_div(parts_of.segment_items, piece_items_of_reduction<Reduction>);
+  if constexpr ((trial & 24) != 0 && fits_mailboxes<T> && pieces_of_reduction<Reduction>::in_vectors)
+    if (num_parts == 1 && reduction.items.aligned && pieces > 128) {
+      const auto launch = [&](auto shape) {
+        is_done = true;
+        return reduce_whole<decltype(shape), true, T>(reduction, num_segments, parts_of.segment_items, stream);
+      };
+      if ((trial & 16) != 0 && pieces >= least_long_pieces && num_segments > few_long_parts)
+        return launch(whole_shape<256, 8, 3>{});
+      if ((trial & 8) != 0 && pieces < least_long_pieces && (num_segments <= 528 || (trial & 16) != 0)) {
+        if (pieces <= 256) return launch(whole_shape<32, 8, 1>{});
+        if (pieces <= 512) return launch(whole_shape<64, 8, 1>{});
+        return launch(whole_shape<128, 8, 1>{});
+      }
+    }
+  if (!are_few_long(num_segments, num_parts)) return cudaSuccess;
+  if (num_parts == 1) {
+    is_done = fits_mailboxes<T> && pieces >= least_long_pieces;
+    if (!is_done) return cudaSuccess;
+    if constexpr ((trial & 2) != 0 && pieces_of_reduction<Reduction>::in_vectors && sizeof(T) <= 8)
+      if (reduction.items.aligned) {
+        if (pieces <= 4096)
+          return parts::launch_overlapped(reduce_wide_kernel<4, T, Reduction>, num_segments, 1024, 0, false, stream,
+                                          reduction, static_cast<unsigned>(parts_of.segment_items));
+        if constexpr (sizeof(T) <= 4)
+          return parts::launch_overlapped(reduce_wide_kernel<8, T, Reduction>, num_segments, 1024, 0, false, stream,
+                                          reduction, static_cast<unsigned>(parts_of.segment_items));
+      }
+    return with_alignment(reduction, [&](auto aligned) {
+      return reduce_whole<few_long_shape, aligned(), T>(reduction, num_segments, parts_of.segment_items, stream);
+    });
+  }
   if constexpr (fits_mailboxes<T>) {
-    const std::size_t num_parts = parts_of.parts_per_segment;
-    const std::size_t pieces = parts::ceil_div(parts_of.segment_items, piece_items_of_reduction<Reduction>);
-    if (!are_few_long(num_segments, num_parts) || (num_parts == 1 && pieces < least_long_pieces)) return cudaSuccess;
     bool captured = false;
-    if (num_parts > 1)
-      if (const cudaError_t error = parts::is_captured(stream, captured)) return error;
+    if (const cudaError_t error = parts::is_captured(stream, captured)) return error;
     if (captured) return cudaSuccess;
     is_done = true;
-    return launch_next<Reduction>(reduce_few_long_kernel<T, Reduction>, num_segments * num_parts,
-                                  few_long_shape::block_threads, stream, reduction, parts_of,
-                                  parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
+    return with_alignment(reduction, [&](auto aligned) {
+      return launch_next<Reduction>(reduce_few_long_kernel<aligned(), T, Reduction>, num_segments * num_parts,
+                                    few_long_shape::block_threads, stream, reduction, few_parts(parts_of),
+                                    parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
+    });
   }
   return cudaSuccess;
 }
@@ -746,8 +986,15 @@ cudaError_t reduce_segments(const Reduction& reduction, const segment_parts& par
   const unsigned num_parts = parts_of.parts_per_segment;
   if (num_parts == 1) return reduce_parts<T>(reduction, parts_of, num_segments, stream);
   T* const d_aggregates = static_cast<T*>(storage);
-  error = reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
-                          num_segments * num_parts, stream);
+  const reduction_of of_parts{reduction.items, reduction.op, write_part<T>{d_aggregates}};
+  using leaving = std::remove_const_t<decltype(of_parts)>;
+  if (fits_mailboxes<T> && are_few_long(num_segments, num_parts))
+    error = with_alignment(of_parts, [&](auto aligned) {
+      return launch_next<leaving>(reduce_few_parts_kernel<aligned(), T, leaving>, num_segments * num_parts,
+                                  few_long_shape::block_threads, stream, of_parts, few_parts(parts_of));
+    });
+  else
+    error = reduce_parts<T>(of_parts, parts_of, num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
   return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);
