@@ -61,17 +61,17 @@ struct segments_worker {
     const bool draws = threadIdx.x == segment_block_threads - 1;
     const list& jobs = call.jobs;
     const auto& op = call.reduction.op;
-    // Of a whole segment it is as of its first chunk.
+    // Of a whole segment it is as of its first chunk, and behind all jobs as of the block's first one. So all that is
+    // read is there, and comes at once.
     const auto entry_of = [&](unsigned index) {
-      if (index < own.num_chunk_jobs) return __ldcg(jobs.chunks() + index);
-      return make_uint2(index < own.num_jobs ? __ldcg(jobs.segments() + (index - own.num_chunk_jobs)) : 0, 0);
+      const unsigned num_chunks = own.num_chunk_jobs, job = index < own.num_jobs ? index : blockIdx.x;
+      const unsigned* const segment = job < num_chunks ? &jobs.chunks()[job].x : jobs.segments() + (job - num_chunks);
+      return make_uint2(__ldcg(segment), job < num_chunks ? __ldcg(&jobs.chunks()[job].y) : 0);
     };
     const auto described = [&](unsigned index, uint2 entry) {
       job its{index, index >= own.num_chunk_jobs, entry.y, call.first_segment + entry.x, 0, 0};
-      if (index < own.num_jobs) {
-        its.begin = call.offsets.begin(its.segment);
-        its.size = call.offsets.size(its.segment, its.begin);
-      }
+      its.begin = call.offsets.begin(its.segment);
+      its.size = call.offsets.size(its.segment, its.begin);
       return its;
     };
     const auto nth = [&](unsigned n) { return n * gridDim.x + blockIdx.x; };
@@ -79,9 +79,13 @@ struct segments_worker {
       const auto listed = jobs.listed(call.of_call);
       own.num_chunk_jobs = listed.chunks;
       own.num_jobs = listed.chunks + listed.segments;
-      own.ahead = {nth(2), entry_of(nth(2)), nth(3)};
-      own.jobs[0] = described(nth(0), entry_of(nth(0)));
-      own.jobs[1] = described(nth(1), entry_of(nth(1)));
+      if (blockIdx.x < own.num_jobs) {
+        const uint2 entries[] = {entry_of(nth(0)), entry_of(nth(1)), entry_of(nth(2))};
+        const job first = described(nth(0), entries[0]), second = described(nth(1), entries[1]);
+        own.jobs[0] = first;
+        own.jobs[1] = second;
+        own.ahead = {nth(2), entries[2], nth(3)};
+      }
     }
     __syncthreads();
     if (blockIdx.x >= own.num_jobs) return;
