@@ -13,7 +13,8 @@
 // than 4096 segments 1.3 MB, and 4 bytes a segment up to 64 MB. These are two launches for every 16 Mi segments.
 //
 // d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
-//               segments of a multiple of 16 bytes, is read by vectors; so are segments of up to 128 bytes anywhere.
+//               segments of a multiple of 16 bytes, is read by vectors. So are, anywhere, segments of up to 128 bytes,
+//               and up to 4096 segments of more than 2 KB.
 // d_out         one result a segment: any random-access output iterator.
 // num_segments, segment_size   any integers; a segment of one size has fewer than 2^32 items.
 // d_begin_offsets, d_end_offsets   random-access iterators of integers: segment s has the items d_in[begin] to

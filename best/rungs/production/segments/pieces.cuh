@@ -73,15 +73,14 @@ inline __device__ void wait_for_copies() {
 
 // The vector at `from`, if i < end. In PTX, because under branches loads wait for each other, and because the compiler
 // would delay a load to its use.
-template <class Item>
-__device__ void load_vector_before(unsigned end, unsigned i, const uint4* from, parts::vector<Item>& loaded) {
+inline __device__ void load_vector_before(unsigned end, unsigned i, const uint4* from, unsigned* words) {
   asm volatile(
       "{\n"
       ".reg .pred wanted;\n"
       "setp.lt.u32 wanted, %5, %6;\n"
       "@wanted ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];\n"
       "}"
-      : "=r"(loaded.words[0]), "=r"(loaded.words[1]), "=r"(loaded.words[2]), "=r"(loaded.words[3])
+      : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
       : "l"(from), "r"(i), "r"(end));
 }
 
