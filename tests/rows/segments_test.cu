@@ -205,18 +205,18 @@ TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
     }
 }
 
-// Segments of a warp or a block each, where they are few, and of blocks that they share: with the same bits.
+// Segments of a block each, where they are aligned or few, and of blocks that they share: with the same bits.
 TYPED_TEST(SegmentsOf, BlocksHaveTheBitsOfBlocksThatSegmentsShare) {
   using output = typename TestFixture::output;
-  constexpr std::size_t piece = 16 / sizeof(TypeParam), least = production::least_block_pieces * piece;
-  constexpr std::size_t n = std::max(production::most_block_segments, production::most_lone_warps) + 1;
+  constexpr std::size_t piece = 16 / sizeof(TypeParam), least = production::least_aligned_pieces * piece;
+  constexpr std::size_t n = 2 * production::few_long_parts;
   std::mt19937 engine(25);
   std::vector<TypeParam> items(n * (8 * least + 1) + 1);
   for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 180));
   const device_vector<TypeParam> in(items);
   for (const std::size_t size : {least, least + 1, 2 * least - 1, 4 * least, 8 * least, 8 * least + 1})
     for (const std::size_t first : {0, 1})
-      for (const std::size_t few : {1, 300}) {
+      for (const std::size_t few : {std::size_t{1}, production::few_long_parts}) {
         SCOPED_TRACE(testing::Message() << few << " segments of " << size << ", offset " << first);
         expect_bits_of_few<output>(in.items + first, n, size, few, {0, n - few});
       }
@@ -863,8 +863,8 @@ void expect_right_in_a_replayed_graph(std::size_t n) {
     }
   }
 }
-// In a graph, parts of few long ones meet in clusters: with the bits of posts, by which a later call with the same
-// storage finds them again.
+// Few long ones are two launches in a graph: with the bits of the one launch, which a later call with the same storage
+// makes again.
 TEST_F(Segments, LongOnesOfOneSizeInAReplayedGraph) {
   constexpr int n = 3, size = 100'001;
   std::vector<float> items(n * size);

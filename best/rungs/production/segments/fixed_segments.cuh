@@ -454,8 +454,11 @@ cudaError_t reduce_segments(const Reduction& reduction, const segment_parts& par
   const unsigned num_parts = parts_of.parts_per_segment;
   if (num_parts == 1) return reduce_parts<T>(reduction, parts_of, num_segments, stream);
   T* const d_aggregates = static_cast<T*>(storage);
-  error = reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
-                          num_segments * num_parts, stream);
+  const reduction_of of_parts{reduction.items, reduction.op, write_part<T>{d_aggregates}};
+  if (are_few_long(num_segments, num_parts))
+    error = reduce_few_parts<T>(of_parts, parts_of, num_segments, stream);
+  else
+    error = reduce_parts<T>(of_parts, parts_of, num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
   return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);

@@ -11,9 +11,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "rungs/cluster/parts/launch.cuh"
-#include "rungs/cluster/parts/peers.cuh"
-#include "rungs/parts/capability.cuh"
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/tags.cuh"
@@ -26,14 +23,14 @@ namespace rungs::RUNGS_ABI::production {
 // What a thread of so many has of whole aligned pieces, `at_once` of them on their way. All loads are issued before one
 // is used, and none is under a branch. The order is that of share_of_part, here and below.
 template <int threads, int at_once, class T, class InputIteratorT, class Op>
-__device__ T share_of_aligned(const InputIteratorT& items, unsigned size, unsigned thread, const Op& op) {
+__device__ T share_of_aligned(const InputIteratorT& items, unsigned size, const Op& op) {
   using from = pieces_of<InputIteratorT>;
   constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
   typename from::template folded<T, Op> folded;
   const unsigned whole = size / piece_items;
-  const auto* at = reinterpret_cast<const uint4*>(from::address(items)) + thread;
+  const auto* at = reinterpret_cast<const uint4*>(from::address(items)) + threadIdx.x;
 #pragma unroll 1
-  for (unsigned first = thread; first < whole; first += at_once * threads, at += at_once * threads) {
+  for (unsigned first = threadIdx.x; first < whole; first += at_once * threads, at += at_once * threads) {
     parts::vector<typename from::item> loaded[at_once];
 #pragma unroll
     for (int k = 0; k < at_once; ++k) load_vector_before(whole, first + k * threads, at + k * threads, loaded[k].words);
@@ -50,7 +47,7 @@ __device__ T share_of_aligned(const InputIteratorT& items, unsigned size, unsign
 // The same of pieces that begin anywhere. Each lies in two aligned vectors. Around the first and the last whole piece
 // there may be no memory: these two come item by item.
 template <int threads, int at_once, class T, class InputIteratorT, class Op>
-__device__ T share_of_unaligned(const InputIteratorT& items, unsigned size, unsigned thread, const Op& op) {
+__device__ T share_of_unaligned(const InputIteratorT& items, unsigned size, const Op& op) {
   using from = pieces_of<InputIteratorT>;
   using item = typename from::item;
   constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
@@ -66,6 +63,7 @@ __device__ T share_of_unaligned(const InputIteratorT& items, unsigned size, unsi
     return piece;
   };
   const unsigned whole = size / piece_items, last = whole - 1;
+  const unsigned thread = threadIdx.x;
   const bool has_last = thread == last % threads;
   parts::vector<item> first_piece, last_piece;
   if (thread == 0) first_piece = by_items(0);
@@ -103,7 +101,7 @@ __device__ T share_of_unaligned(const InputIteratorT& items, unsigned size, unsi
   return folded.value;
 }
 
-// The values of all threads of a block, or a warp, combined in the order of reduce_shares, in its thread 0. Thread 0
+// The values of all threads of a block, combined in the order of reduce_shares, in its thread 0. Thread 0
 // combines the warps' values alone: it reads several at once, and no level of shuffles waits for the one before.
 template <int threads, class T, class Op>
 __device__ T reduce_full_block(T value, const Op& op) {
@@ -130,33 +128,31 @@ __device__ T reduce_full_block(T value, const Op& op) {
   return value;
 }
 
-// Threads of a part, the pieces that each has on its way, and blocks that fit a multiprocessor. Several parts of a warp
-// each may share a block; others have a block of their own.
+// Threads of a part, the pieces that each has on its way, and blocks that fit a multiprocessor.
 template <int threads, int pieces, int blocks_>
 struct block_shape : part_shape<threads, pieces> {
-  static constexpr int block_threads = threads == parts::warp_threads ? 128 : threads, blocks = blocks_;
+  static constexpr int block_threads = threads, blocks = blocks_;
 };
 // Few blocks have more on their way than many: 64 KB each. Pieces that begin anywhere take twice the registers.
 using few_blocks_shape = block_shape<256, 16, 1>;
-template <bool aligned>
-using many_blocks_shape = block_shape<256, 8, aligned ? 3 : 2>;
+using many_blocks_shape = block_shape<256, 8, 3>;
+using unaligned_blocks_shape = block_shape<256, 8, 2>;
 inline constexpr unsigned most_block_parts = 16;  // of a segment
 
-// A part reduced by a block, or a warp. The aggregate is its thread 0's. Parts in vectors have at least as many pieces
+// A part reduced by a block. The aggregate is its thread 0's. Parts in vectors have at least as many pieces
 // as the block has threads; of other items there may be fewer.
 template <class shape, bool aligned, class T, class Reduction, class Parts>
 __device__ T reduce_part_by_block(const Reduction& reduction, const Parts& parts_of, std::size_t part) {
   constexpr int threads = shape::threads, at_once = shape::pieces;
   const unsigned size = parts_of.size(part);
   const auto items = reduction.items.of(parts_of, part);
-  const unsigned thread = threadIdx.x % threads;
   const auto& op = reduction.op;
   if constexpr (!pieces_of_reduction<Reduction>::in_vectors)
     return reduce_shares<shape, 1>(share_of_part<shape, T>(reduction, parts_of, part), size, op);
   else if constexpr (aligned)
-    return reduce_full_block<threads>(share_of_aligned<threads, at_once, T>(items, size, thread, op), op);
+    return reduce_full_block<threads>(share_of_aligned<threads, at_once, T>(items, size, op), op);
   else
-    return reduce_full_block<threads>(share_of_unaligned<threads, at_once, T>(items, size, thread, op), op);
+    return reduce_full_block<threads>(share_of_unaligned<threads, at_once, T>(items, size, op), op);
 }
 
 // Segments of one part: segment_parts without a division.
@@ -209,17 +205,21 @@ __device__ void combine_parts(const Reduction& reduction, const few_segment_part
   if (threadIdx.x == 0) reduction.write(parts_of.segment(blockIdx.x), value, true);
 }
 
-// A block for each segment, or a warp.
+// A block for each segment.
 template <class shape, bool aligned, class T, class Reduction>
 __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
-    reduce_by_block_kernel(Reduction reduction, undivided_segments segments, std::size_t num_segments) {
-  std::size_t segment = blockIdx.x;
-  if constexpr (shape::warps == 1) {
-    segment = segment * (blockDim.x / parts::warp_threads) + threadIdx.x / parts::warp_threads;
-    if (segment >= num_segments) return;
-  }
-  const T value = reduce_part_by_block<shape, aligned, T>(reduction, segments, segment);
-  if (threadIdx.x % shape::threads == 0) reduction.write(segment, value, true);
+    reduce_by_block_kernel(Reduction reduction, undivided_segments segments) {
+  const T value = reduce_part_by_block<shape, aligned, T>(reduction, segments, blockIdx.x);
+  if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
+}
+
+// A block for each part of few segments, in the first of two launches.
+template <bool aligned, class T, class Reduction>
+__global__ void __launch_bounds__(few_blocks_shape::block_threads, few_blocks_shape::blocks)
+    reduce_parts_by_block_kernel(Reduction reduction, few_segment_parts parts_of) {
+  meet_other_launch<Reduction>();
+  const T value = reduce_part_by_block<few_blocks_shape, aligned, T>(reduction, parts_of, blockIdx.x);
+  if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
 }
 
 // A block for each part. That of a segment's last part gathers what the others post under a tag of the call.
@@ -245,35 +245,16 @@ __global__ void __launch_bounds__(few_blocks_shape::block_threads, few_blocks_sh
   if (threadIdx.x < parts::warp_threads) combine_parts<T>(reduction, parts_of, aggregates);
 }
 
-// A cluster for each segment, a block for each part. The others store their aggregates in the last one's memory.
-template <bool aligned, class T, class Reduction>
-__global__ void __launch_bounds__(few_blocks_shape::block_threads, few_blocks_shape::blocks)
-    reduce_by_cluster_kernel([[maybe_unused]] Reduction reduction, [[maybe_unused]] few_segment_parts parts_of) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cluster::parts::arrive_started();
-  alignas(16) __shared__ T aggregates[most_block_parts];
-  const unsigned last = parts_of.parts_per_segment - 1, part = cluster::parts::block_rank();
-  const T value = reduce_part_by_block<few_blocks_shape, aligned, T>(reduction, parts_of, blockIdx.x);
-  cluster::parts::wait();  // until all have started
-  if (threadIdx.x == 0) *(part == last ? aggregates + part : cluster::parts::of_rank(aggregates + part, last)) = value;
-  cluster::parts::meet();
-  if (part == last && threadIdx.x < parts::warp_threads) combine_parts<T>(reduction, parts_of, aggregates);
-#endif
-}
-
 // Aggregates that a block holds in registers and posts.
 template <class T>
 inline constexpr bool fits_mailboxes = std::is_trivially_copyable_v<T> && sizeof(T) <= 40;
 
-// Segments in vectors have a block each if they are of at least so many pieces, and up to so many.
-inline constexpr std::size_t least_block_pieces = 129, most_block_segments = 4096;
+// Up to so many parts of all segments are few.
+inline constexpr std::size_t few_long_parts = 264;
 
-// Segments of one warp each have blocks of their own up to so many. Of more, four share a block.
-inline constexpr std::size_t most_lone_warps = 4096;
-
-// Up to so many parts of all segments are few. Items that are not read as vectors have blocks of their own if the parts
-// are few, and have at least so many pieces.
-inline constexpr std::size_t few_long_parts = 264, least_long_pieces = 1025;
+// The least pieces of segments with a block each. Few of those that begin anywhere have one, and of items that are not
+// read by vectors: of many, threads share blocks, which is up to 1.6 times as fast.
+inline constexpr std::size_t least_aligned_pieces = 129, least_unaligned_pieces = 513, least_pieces_by_items = 1025;
 
 inline bool are_few_long(std::size_t num_segments, std::size_t num_parts) {
   return num_parts <= most_block_parts && num_segments * num_parts <= few_long_parts;
@@ -292,52 +273,53 @@ template <bool aligned, class T, class Reduction>
 cudaError_t try_block_each(const Reduction& reduction, std::size_t segment_items, std::size_t num_segments,
                            bool& is_done, cudaStream_t stream) {
   const auto launch = [&](auto shape) {
-    using shape_type = decltype(shape);
-    const bool share_blocks = shape_type::warps == 1 && num_segments > most_lone_warps;
-    const int block_threads = share_blocks ? shape_type::block_threads : shape_type::threads;
     is_done = true;
-    return parts::launch_overlapped(reduce_by_block_kernel<shape_type, aligned, T, Reduction>,
-                                    parts::ceil_div(num_segments, block_threads / shape_type::threads), block_threads,
-                                    0, false, stream, reduction,
-                                    undivided_segments{static_cast<unsigned>(segment_items)}, num_segments);
+    return parts::launch(reduce_by_block_kernel<decltype(shape), aligned, T, Reduction>, num_segments, shape.threads,
+                         stream, reduction, undivided_segments{static_cast<unsigned>(segment_items)});
   };
   const std::size_t pieces = parts::ceil_div(segment_items, piece_items_of_reduction<Reduction>);
   const bool are_few = num_segments <= few_long_parts;
-  if constexpr (pieces_of_reduction<Reduction>::in_vectors) {
-    if (pieces < least_block_pieces || num_segments > most_block_segments) return cudaSuccess;
+  if constexpr (!pieces_of_reduction<Reduction>::in_vectors) {
+    return are_few && pieces >= least_pieces_by_items ? launch(few_blocks_shape{}) : cudaSuccess;
+  } else if constexpr (!aligned) {
+    if (!are_few || pieces < least_unaligned_pieces) return cudaSuccess;
+    return pieces <= 1024 ? launch(block_shape<128, 8, 1>{}) : launch(unaligned_blocks_shape{});
+  } else {
+    if (pieces < least_aligned_pieces) return cudaSuccess;
     if (pieces <= 256) return launch(block_shape<32, 8, 1>{});
     if (pieces <= 512) return launch(block_shape<64, 8, 1>{});
     if (pieces <= 1024) return launch(block_shape<128, 8, 1>{});
-    if (!are_few) return launch(many_blocks_shape<aligned>{});
+    return are_few ? launch(few_blocks_shape{}) : launch(many_blocks_shape{});
   }
-  return are_few && pieces >= least_long_pieces ? launch(few_blocks_shape{}) : cudaSuccess;
 }
 
-// Few parts, a block each, in one launch: by posts or, in a graph, where a tag would be the same each time, by
-// clusters.
+// Parts of few segments, a block each. In a graph a tag would be the same each time, so that parts are left to the
+// first of two launches.
 template <bool aligned, class T, class Reduction>
-cudaError_t try_block_a_part(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
-                             void* storage, bool& is_done, cudaStream_t stream) {
+cudaError_t try_posts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                      void* storage, bool& is_done, cudaStream_t stream) {
   bool captured = false;
   if (const cudaError_t error = parts::is_captured(stream, captured)) return error;
-  if (!captured) {
-    is_done = true;
-    return parts::launch_overlapped(reduce_by_posts_kernel<aligned, T, Reduction>,
-                                    num_segments * parts_of.parts_per_segment, few_blocks_shape::block_threads, 0,
-                                    false, stream, reduction, few_segment_parts(parts_of),
-                                    parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
-  }
-  int cc = 0;
-  if (const cudaError_t error = parts::code_capability(cc)) return error;
-  if (cc < 90 || parts_of.parts_per_segment > cluster::parts::portable_cluster_blocks) return cudaSuccess;
-  is_done = true;
-  return cluster::parts::launch_clusters(
-      reduce_by_cluster_kernel<aligned, T, Reduction>, num_segments,
-      {static_cast<int>(parts_of.parts_per_segment), few_blocks_shape::block_threads}, stream, reduction,
-      few_segment_parts(parts_of));
+  is_done = !captured;
+  if (captured) return cudaSuccess;
+  return parts::launch_overlapped(reduce_by_posts_kernel<aligned, T, Reduction>,
+                                  num_segments * parts_of.parts_per_segment, few_blocks_shape::block_threads, 0, false,
+                                  stream, reduction, few_segment_parts(parts_of),
+                                  parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
 }
 
-// Reduces segments by a block for each, or for each part, where that is faster.
+// Parts of few segments in the first of two launches, where no posts can be.
+template <class T, class Reduction>
+cudaError_t reduce_few_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                             cudaStream_t stream) {
+  return with_alignment(reduction, [&](auto aligned) {
+    return launch_next<Reduction>(reduce_parts_by_block_kernel<aligned(), T, Reduction>,
+                                  num_segments * parts_of.parts_per_segment, few_blocks_shape::block_threads, stream,
+                                  reduction, few_segment_parts(parts_of));
+  });
+}
+
+// Reduces segments by a block for each, or for each part, in one launch where that is faster.
 template <class T, class Reduction>
 cudaError_t try_blocks(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
                        void* storage, bool& is_done, cudaStream_t stream) {
@@ -347,7 +329,7 @@ cudaError_t try_blocks(const Reduction& reduction, const segment_parts& parts_of
       if (parts_of.parts_per_segment == 1)
         return try_block_each<aligned(), T>(reduction, parts_of.segment_items, num_segments, is_done, stream);
       if (are_few_long(num_segments, parts_of.parts_per_segment))
-        return try_block_a_part<aligned(), T>(reduction, parts_of, num_segments, storage, is_done, stream);
+        return try_posts<aligned(), T>(reduction, parts_of, num_segments, storage, is_done, stream);
       return cudaSuccess;
     });
   return cudaSuccess;
