@@ -27,7 +27,7 @@ struct sampling_memory {
   };
   union {
     weight_bins fine;
-    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: items that lie in windows
+    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: vectors with items in windows
     frequent_memory frequent;
   };
   bin_scan scan;
@@ -38,6 +38,8 @@ struct sampling_memory {
       masses_of_warps[weight_bins::warps][cut_windows::num + 1];
   weight_sum sums_of_blocks[cluster::parts::greatest_cluster_blocks][cut_windows::num];
   token_cut cut;
+  cut_windows cuts;
+  unsigned edges[cut_windows::num][2];  // of each window: its greatest weight, and the greatest one below it
 };
 static_assert(sizeof(window_search) <= sizeof(weight_bins));
 static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
@@ -60,6 +62,67 @@ __device__ __noinline__ frequent_cuts find_frequent(const Share& share, const ro
   found.are_found = search.list_others() && search.find(0, by_count, target, found.kept);
   group.settle();
   return found;
+}
+
+// A window by weights, from `least` to `most`. The weights before it are the sum of max(weight, most), less `most` for
+// each token that is not before. Counts tell how many these are.
+struct weight_window {
+  unsigned most, least, width;
+  weight_sum sum;
+
+  __device__ weight_window(const unsigned (&edges)[2], unsigned least_weight)
+      : most(edges[0]), least(min(max(edges[1], least_weight), most + 1)), width(most + 1 - least), sum(0) {}
+  // Returns whether one of the weights may be that of a token of the window.
+  template <unsigned num>
+  __device__ bool take(const unsigned (&weights)[num]) {
+    unsigned nearest = ~0u;
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i) {
+      sum += max(weights[i], most);
+      nearest = __viaddmin_u32(weights[i], 0u - least, nearest);
+    }
+    return nearest < width;
+  }
+  __device__ weight_sum less_most(unsigned number) const { return sum - static_cast<weight_sum>(most) * number; }
+};
+
+// What a thread's tokens have before each window, if none of them is; and how many of its vectors it notes, which may
+// have tokens in windows.
+struct weighed_share {
+  weight_sum sums[cut_windows::num];
+  unsigned num_noted;
+};
+template <bool has_count, class Share, bool of_logits>
+__device__ __forceinline__ weighed_share weigh_share(const Share& share, const row_levels<of_logits>& levels,
+                                                     unsigned least_weight, sampling_memory& own) {
+  constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
+  weight_window of_count(own.edges[cut_windows::of_count], least_weight),
+      of_sum(own.edges[cut_windows::of_sum], least_weight), of_draw(own.edges[cut_windows::of_draw], least_weight);
+  unsigned num_noted = 0;
+  share.template for_each_own<RUNGS_LOADS, RUNGS_BACKWARDS>([&](const float(&values)[vector_items], unsigned number) {
+    unsigned weights[vector_items];
+#pragma unroll
+    for (unsigned i = 0; i < vector_items; ++i) weights[i] = levels.weight(values[i]);
+    if (least_weight > 1) {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i)
+        if (weights[i] < least_weight) weights[i] = 0;
+    }
+    bool may_have = of_sum.take(weights) | of_draw.take(weights);
+    if constexpr (has_count) {
+      may_have |= of_count.take(weights);
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) of_count.sum += weights[i];
+    }
+    if (may_have) {
+      own.numbers_of_own[min(num_noted, most_own - 1)][threadIdx.x] = static_cast<unsigned short>(number);
+      ++num_noted;
+    }
+  });
+  const unsigned number = share.num_own() * vector_items;
+  return {{has_count ? of_count.less_most(number) : of_count.sum, of_sum.less_most(number), of_draw.less_most(number)},
+          num_noted};
 }
 
 // Cuts of a row.
@@ -150,7 +213,7 @@ class token_search {
 
     const auto find = [&](int w, weight_sum target, token_cut& found) {
       const bool by_count = w == cut_windows::of_count;
-      const weight_sum reached = by_count ? windows.count_before : before[w];
+      const weight_sum reached = by_count ? windows.counts_before[w] : before[w];
       if (target <= reached || target - reached > masses[by_count ? static_cast<int>(cut_windows::num) : w])
         return false;
       const value_window& window = windows.of[w];
@@ -172,66 +235,50 @@ class token_search {
   }
 
  private:
-  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its items
-  // these are, and reads them again.
+  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its vectors
+  // may have some, and reads them again.
   __device__ void weigh(const value_bins<of_logits>& bins, const cut_windows& windows, const window_targets& targets,
                         weight_sum (&before)[cut_windows::num]) {
-    constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
     // Levels below the least one have less weight than it has.
     const unsigned least_weight = weight_of_level<of_logits>(least_level_);
-    const bool has_least = least_level_ > 1;
-    unsigned number = 0, num_own = 0;
-    bool overflows = false;
-    share_.template for_each_vector<2>([&](const float(&values)[vector_items], unsigned) {
-      float marks[vector_items];
-      unsigned weights[vector_items];
-#pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) {
-        marks[i] = bins.mark(values[i]);
-        weights[i] = levels_.weight(values[i]);
-      }
-      if (has_least) {
-#pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i)
-          if (weights[i] < least_weight) weights[i] = 0;
-      }
-      unsigned mask = 0;
-      if (targets.top_k > 0) {
-        weigh(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count], mask);
-      } else {
-#pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
-      }
-      if (targets.by_sum) weigh(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum], mask);
-      if (targets.draws) weigh(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw], mask);
-      if (num_own > most_own - vector_items) {
-        overflows = true;
-        num_own = 0;
-      }
-#pragma unroll 1
-      for (; mask != 0; mask &= mask - 1)
-        own_.numbers_of_own[num_own++][threadIdx.x] =
-            static_cast<unsigned short>(number + __ffs(static_cast<int>(mask)) - 1);
-      number += vector_items;
-    });
-    if (overflows) atomicAdd(&own_.size, plan_.capacity + 1);
-#pragma unroll 4
-    for (unsigned i = 0; i < num_own; ++i) {
-      const unsigned column = share_.column_of_own(own_.numbers_of_own[i][threadIdx.x]);
-      const float value = share_.value_at(column);
-      if (levels_.weight(value) < least_weight) continue;  // none, in the last bin
-      const unsigned place = atomicAdd(&own_.size, 1u);
-      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    if (const unsigned edge = threadIdx.x / lanes; edge < 2 * cut_windows::num) {
+      const value_window& window = windows.of[edge / 2];
+      const float value = bins.greatest_from(edge % 2 == 0 ? window.first : window.last + 1);
+      const unsigned weight = levels_.weight(rounded::less(value, levels_.greatest));
+      if (threadIdx.x % lanes == 0) own_.edges[edge / 2][edge % 2] = weight >= least_weight ? weight : 0;
     }
-  }
-  template <unsigned num>
-  static __device__ void weigh(const value_window& window, const float (&marks)[num], const unsigned (&weights)[num],
-                               weight_sum& before, unsigned& within) {
+    __syncthreads();
+    const weighed_share weighed = targets.top_k > 0 ? weigh_share<true>(share_, levels_, least_weight, own_)
+                                                    : weigh_share<false>(share_, levels_, least_weight, own_);
+    const bool is_first = group_.rank() == 0 && threadIdx.x == 0;
 #pragma unroll
-    for (unsigned i = 0; i < num; ++i) {
-      const bool is_before = window.is_before(marks[i]);
-      if (is_before) before += weights[i];
-      if (!is_before & (marks[i] <= window.last)) within |= 1u << i;
+    for (int w = 0; w < cut_windows::num; ++w)
+      before[w] = weighed.sums[w] +
+                  (is_first ? static_cast<weight_sum>(windows.counts_before[w]) * own_.edges[w][0] : weight_sum{0});
+    unsigned num_noted = weighed.num_noted;
+    if (num_noted > sampling_memory::most_own) {
+      atomicAdd(&own_.size, plan_.capacity + 1);
+      num_noted = 0;
+    }
+    constexpr unsigned at_once = 4;
+#pragma unroll 1
+    for (unsigned begin = 0; begin < num_noted; begin += at_once) {
+      uint4 vectors[at_once];
+#pragma unroll
+      for (unsigned v = 0; v < at_once; ++v)
+        if (begin + v < num_noted) vectors[v] = share_.own_vector(own_.numbers_of_own[begin + v][threadIdx.x]);
+#pragma unroll
+      for (unsigned v = 0; v < at_once; ++v) {
+        if (begin + v >= num_noted) break;
+        unsigned column = share_.column_of_own(own_.numbers_of_own[begin + v][threadIdx.x]);
+        Share::for_each_in(vectors[v], [&](float value) {
+          if (windows.have(bins.mark(value)) && levels_.weight(value) >= least_weight) {
+            const unsigned place = atomicAdd(&own_.size, 1u);
+            if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+          }
+          ++column;
+        });
+      }
     }
   }
 

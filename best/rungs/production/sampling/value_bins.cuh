@@ -45,6 +45,21 @@ struct value_bins {
     return rounded::bits_of(mark) - rounded::bits_of(first_mark);
   }
   static __host__ __device__ float mark_of(unsigned bin) { return first_mark + static_cast<float>(bin); }
+  // The greatest value that has this mark or a greater one, or -inf. A warp calls it. Marks fall where values rise.
+  __device__ float greatest_from(float least_mark) const {
+    constexpr unsigned least = 0x00800000, greatest = 0xff800000;  // the infinities in the order of candidates
+    constexpr int digit_bits = 4, probes = 1 << digit_bits;
+    unsigned ordered = least;
+#pragma unroll 1
+    for (int shift = 32 - digit_bits; shift >= 0; shift -= digit_bits) {
+      const unsigned probe = ordered + (threadIdx.x % probes << shift);
+      const bool is_reached = probe >= ordered && probe <= greatest &&
+                              mark(value_of_token(static_cast<candidate>(probe) << 32)) >= least_mark;
+      const unsigned reached = __ballot_sync(parts::full_mask, is_reached) & ((1u << probes) - 1);
+      if (reached != 0) ordered += static_cast<unsigned>(__popc(reached) - 1) << shift;
+    }
+    return value_of_token(static_cast<candidate>(ordered) << 32);
+  }
 
   // About the probability in the middle of a bin, of the greatest one. A token beyond the top is the greatest.
   __device__ float weight(unsigned bin, float greatest, float factor) const {
@@ -77,19 +92,21 @@ struct wanted_cuts {
   float kept_share, drawn_share, least_weight;
 };
 
-// The bins from one mark to another. Where there is no cut, all tokens are before, or none.
+// The bins from one mark to another. Where there is no cut, all tokens are before.
 struct value_window {
   float first, last;
 
-  __device__ bool is_before(float mark) const { return mark < first; }
   __device__ bool has(float mark) const { return (mark >= first) & (mark <= last); }
   static __device__ value_window behind_all() { return {FLT_MAX, 0}; }
-  static __device__ value_window before_all() { return {0, 0}; }
 };
 struct cut_windows {
   enum { of_count, of_sum, of_draw, num };
   value_window of[num];
-  unsigned count_before;  // of the first window
+  unsigned counts_before[num];
+
+  __device__ bool have(float mark) const {
+    return of[of_count].has(mark) | of[of_sum].has(mark) | of[of_draw].has(mark);
+  }
 };
 
 // All threads of a block share it. Numbers of tokens become numbers, and sums of guessed weights, up to each bin.
@@ -119,16 +136,16 @@ struct window_search {
                          static_cast<float>(min(in_last, 32u)) * bins.weight(last_bin, greatest, factor) +
                          (last_weighted > 0 ? sums[last_weighted] - sums[last_weighted - 1] : 0);
     const unsigned last_of_all = last_weighted;
-    const auto window_of = [=](unsigned first, unsigned last) {
-      return value_window{value_bins<of_logits>::mark_of(min(first, last_of_all)),
-                          value_bins<of_logits>::mark_of(min(last, last_of_all))};
+    cut_windows found{{value_window::behind_all(), value_window::behind_all(), value_window::behind_all()}, {0, 0, 0}};
+    const auto note = [&](int w, unsigned first, unsigned last) {
+      first = min(first, last_of_all);
+      found.of[w] = {value_bins<of_logits>::mark_of(first), value_bins<of_logits>::mark_of(min(last, last_of_all))};
+      found.counts_before[w] = first > 0 ? counts[first - 1] : 0;
     };
-    cut_windows found{{value_window::behind_all(), value_window::before_all(), value_window::before_all()}, 0};
     float least = total, most = total;  // what is kept
     if (wanted.top_k > 0) {
       const unsigned bin = min(first_to_reach(counts, wanted.top_k), last_of_all);
-      found.of[cut_windows::of_count] = window_of(bin, bin);
-      if (bin > 0) found.count_before = counts[bin - 1];
+      note(cut_windows::of_count, bin, bin);
       least = bin > 0 ? sums[bin - 1] : 0;
       most = sums[bin];
     }
@@ -136,14 +153,14 @@ struct window_search {
       least = wanted.kept_share * least - margin;
       most = wanted.kept_share * most + margin;
       const unsigned first = first_to_reach(sums, least), last = max(first, first_to_reach(sums, most));
-      found.of[cut_windows::of_sum] = window_of(first, last);
+      note(cut_windows::of_sum, first, last);
       if (first > 0) least = fmaxf(least, sums[first - 1]);
       most = fminf(most + 2 * bins.weight(first, greatest, factor), sums[last]);  // a token more than is asked for
     }
     if (wanted.draws) {
       const unsigned first = first_to_reach(sums, wanted.drawn_share * least - margin),
                      last = max(first, first_to_reach(sums, wanted.drawn_share * most + margin));
-      found.of[cut_windows::of_draw] = window_of(first, last);
+      note(cut_windows::of_draw, first, last);
     }
     return found;
   }

@@ -50,9 +50,12 @@ __device__ value_bins<of_logits> bins_of_sample(const Share& share, sampling_mem
 template <bool of_logits, class Share>
 __device__ float count_values(const Share& share, const value_bins<of_logits>& bins, sampling_memory& own) {
   float greatest = -INFINITY;
-  share.for_each([&](float value, unsigned) {
-    greatest = rounded::greater(greatest, value);
-    count_bin<value_bins<of_logits>>(own.windows.counts, bins.mark(value));
+  share.template for_each_own<RUNGS_COUNT_LOADS, false>([&](const auto& values, unsigned) {
+#pragma unroll
+    for (unsigned i = 0; i < Share::vector_items; ++i) {
+      greatest = rounded::greater(greatest, values[i]);
+      count_bin<value_bins<of_logits>>(own.windows.counts, bins.mark(values[i]));
+    }
   });
   return greatest;
 }
@@ -187,8 +190,10 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
                              static_cast<float>(fraction) * 0x1p-64f,
                              static_cast<float>(weight_of_level<of_logits>(task.least_level)) * 0x1p-31f};
     const cut_windows windows = own.windows.find(bins, levels.greatest, levels.factor, wanted);
+    if (threadIdx.x == 0) own.cuts = windows;  // registers are few
+    __syncthreads();
     is_found = search.find_in_windows(
-        bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
+        bins, own.cuts, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
   }
   if (!is_found) {
     group.settle();
