@@ -473,7 +473,7 @@ TEST_F(Segments, MoreChunksThanThereIsRoomFor) {
   EXPECT_NEAR(expected, exact, 50 * magnitude * std::ldexp(1.0, -24));
   constexpr std::size_t few = 900, many_segments = production::few_offset_segments + 1;
   static_assert(few * 76 > production::most_posted_chunks &&
-                many_segments * 75 > production::segment_jobs<float>::extra_jobs);
+                many_segments * 75 > production::segment_jobs<float>::most_chunks);
   for (const std::size_t n : {few, many_segments}) {
     SCOPED_TRACE(n);
     const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
@@ -654,6 +654,36 @@ TEST_F(Segments, OfUnevenLengths) {
             << s << " in repetition " << repetition;
     }
   }
+}
+
+// More segments than jobs are listed of at once: long ones lie on both sides of where the list begins anew, and the
+// storage is that of a full list.
+TEST_F(Segments, MoreThanOneListBetweenOffsets) {
+  constexpr std::size_t listed = production::segment_jobs<int>::most_segments, n = 2 * listed + 1001;
+  constexpr int distance = 300'007, longest = 90'000;
+  const auto items = small_items<int>(distance + longest, 20);
+  std::vector<int> through(items.size() + 1);
+  for (std::size_t i = 0; i < items.size(); ++i) through[i + 1] = through[i] + items[i];
+  const device_vector<int> in(items);
+  std::vector<int> begins(n), ends(n);
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::size_t of_list = s % listed;
+    const bool is_long = of_list < 3 || of_list > listed - 3 || s % 1'000'003 == 5;
+    begins[s] = static_cast<int>(s % distance);
+    ends[s] = begins[s] + static_cast<int>(is_long ? longest - s % 11'000 : s % 4);
+  }
+  const device_vector<int> d_begins(begins), d_ends(ends);
+  const auto sums = found_by<int>(sum_call, in.items, n, d_begins.items, d_ends.items);
+  for (std::size_t s = 0; s < n; ++s)
+    ASSERT_EQ(sums[s], through[static_cast<std::size_t>(ends[s])] - through[static_cast<std::size_t>(begins[s])]) << s;
+  const auto storage_for = [&](std::size_t num_segments) {
+    std::size_t bytes = 0;
+    int* const d_out = nullptr;
+    EXPECT_EQ(segmented::Sum(nullptr, bytes, in.items, d_out, num_segments, d_begins.items, d_ends.items), cudaSuccess);
+    return bytes;
+  };
+  EXPECT_EQ(storage_for(n), storage_for(listed));
+  EXPECT_LE(storage_for(listed) - storage_for(listed / 2), 4 * listed / 2);
 }
 
 // Ties, zeros of both signs and NaN in segments of all mappings: the first extremum, and its own bits.

@@ -10,7 +10,7 @@
 //
 // The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
 // storage where a segment has more than 128 KB. Segments between offsets always do: 1 MB for sums of 8 bytes; of more
-// than 4096 segments, which are two launches, 20 bytes a segment and 1.3 MB.
+// than 4096 segments 1.3 MB, and 4 bytes a segment up to 64 MB. These are two launches for every 16 Mi segments.
 //
 // d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
 //               segments of a multiple of 16 bytes, is read by vectors; so are segments of up to 128 bytes anywhere.
@@ -549,12 +549,10 @@ class DeviceSegmentedReduce {
     if (segments.num_segments <= production::few_offset_segments)
       return production::reduce_few_offset_segments<T>(d_temp_storage, temp_storage_bytes, reduction, segments.offsets,
                                                        segments.num_segments, stream);
+    const std::size_t bytes = production::segment_jobs<T>::bytes(segments.num_segments);
     production::segment_jobs<T> jobs;
-    const std::size_t bytes = production::segment_jobs<T>::place(nullptr, segments.num_segments, jobs);
-    char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    production::segment_jobs<T>::place(region, segments.num_segments, jobs);
+    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, jobs.region, error)) return error;
     return production::reduce_offset_segments<T>(reduction, segments.offsets, segments.num_segments, jobs, stream);
   }
 

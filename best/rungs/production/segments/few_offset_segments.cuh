@@ -41,8 +41,9 @@ inline constexpr unsigned most_posted_chunks = 64 * 1024;
 // Fewer segments of up to four chunks are shared out, since most blocks would have none.
 inline constexpr int fewest_own_segments = 64;
 
-// Items of 8 bytes, and aggregates of more, are reduced as without it, unless there are so many segments and no more
-// than blocks.
+// Others are reduced as without it, unless there are so many segments and no more than blocks.
+template <class T, class Item>
+inline constexpr bool are_small_items = sizeof(T) <= 8 && sizeof(Item) <= 4;
 template <class T>
 inline constexpr std::size_t fewest_of_large_at_once = sizeof(T) > 8 ? 100 : fewest_own_segments;
 
@@ -75,7 +76,7 @@ struct posted_chunks {
 
 enum class few_segments_way {
   shared_out,
-  large_at_once,  // items of 8 bytes and aggregates of more, too
+  large_at_once,  // items that are not small, too
   in_turn         // may be: there are more segments than blocks, and all blocks are resident
 };
 
@@ -89,8 +90,8 @@ struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
   static constexpr unsigned most_warp_items =
       (in_any_order && way == few_segments_way::in_turn ? 2 : 1) * common::most_warp_items;
   // Segments of up to four chunks.
-  static constexpr bool are_small = sizeof(T) <= 8 && sizeof(typename common::item) <= 4;
-  static constexpr bool takes_at_once = at_once::of_few && (are_small || way == few_segments_way::large_at_once);
+  static constexpr bool takes_at_once =
+      at_once::of_few && (are_small_items<T, typename common::item> || way == few_segments_way::large_at_once);
 
   unsigned num_segments, tile_segments;  // of all, and of a block's warps
   unsigned sharing_blocks;               // the first ones, which are resident at once
@@ -451,7 +452,7 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   };
   using way = few_segments_way;
   if (num_segments > resident && for_warps <= resident) return launch(std::integral_constant<way, way::in_turn>{});
-  if constexpr (chunks_at_once<T, item>::of_few && (sizeof(T) > 8 || sizeof(item) > 4))
+  if constexpr (chunks_at_once<T, item>::of_few && !are_small_items<T, item>)
     if (num_segments >= fewest_of_large_at_once<T> && num_segments <= resident)
       return launch(std::integral_constant<way, way::large_at_once>{});
   return launch(std::integral_constant<way, way::shared_out>{});

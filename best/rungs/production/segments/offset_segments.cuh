@@ -9,7 +9,7 @@
 // In the first launch a block takes so many segments. What would take it too long it lists as jobs, which the blocks of
 // the second launch draw. So one long segment keeps the whole device busy. If most segments of a sample are long, the
 // block keeps more of its own: twice as much as the sample lets expect. Nobody waits for a block that may not have
-// started.
+// started. More segments than can be listed are reduced by two launches for every 16 Mi.
 #pragma once
 
 #include <cstddef>
@@ -24,27 +24,24 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// A call: its segments, and where jobs are listed.
+// Segments that two launches reduce, and where their jobs are listed.
 template <class T, class Reduction, class Offsets>
 struct segments_call : offset_segments_call<T, Reduction, Offsets> {
-  std::size_t num_segments;
+  std::size_t first_segment, end_segment;
   unsigned tile_segments;  // of a block
   segment_jobs<T> jobs;
   parts::tag of_call;
 };
 
-// Every segment, accumulated in T. `jobs` may hold anything.
+// The segments that first_segment and end_segment enclose: no more than jobs are listed of.
 template <class T, class Reduction, class Offsets>
-cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& offsets, std::size_t num_segments,
-                                   const segment_jobs<T>& jobs, cudaStream_t stream) {
-  if (num_segments == 0) return cudaSuccess;
-  if (num_segments >> 38 != 0) return cudaErrorInvalidValue;  // more than a grid can take
-  parts::device_limits limits;
-  cudaError_t error = limits.ask();
+cudaError_t reduce_some_segments(const Reduction& reduction, const Offsets& offsets, std::size_t first_segment,
+                                 std::size_t end_segment, const segment_jobs<T>& jobs,
+                                 const parts::device_limits& limits, cudaStream_t stream) {
   parts::opened_storage storage;
-  if (error == cudaSuccess)
-    error = storage.open(reinterpret_cast<char*>(jobs.count), sizeof(typename segment_jobs<T>::counters), stream);
+  cudaError_t error = storage.open(jobs.region, sizeof(typename segment_jobs<T>::counters), stream);
   if (error != cudaSuccess) return error;
+  const std::size_t num_segments = end_segment - first_segment;
   // Whole waves of resident blocks, up to four. A block has about eight segments, and more where there are many.
   const std::size_t resident = std::size_t{segment_tile_blocks<T>} * limits.multiprocessors;
   const std::size_t of_wave = segment_block_warps * resident;
@@ -54,12 +51,27 @@ cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& of
   constexpr std::size_t few = segment_block_warps;
   const std::size_t tile_segments = even == few + 1 ? few : parts::at_most(even, segment_block_threads);
   using call = segments_call<T, Reduction, Offsets>;
-  const call made{{reduction, offsets}, num_segments, static_cast<unsigned>(tile_segments), jobs, storage.of_call};
+  const call made{{reduction, offsets}, first_segment, end_segment, static_cast<unsigned>(tile_segments), jobs,
+                  storage.of_call};
   error = parts::launch_overlapped(segment_tiles_kernel<call>, parts::ceil_div(num_segments, tile_segments),
                                    segment_block_threads, 0, storage.clears, stream, made);
   if (error != cudaSuccess) return error;
   return parts::launch_overlapped(segment_jobs_kernel<call>, std::size_t{job_blocks} * limits.multiprocessors,
                                   segment_block_threads, 0, limits.overlaps(), stream, made);
+}
+
+// Every segment, accumulated in T. `jobs` may hold anything.
+template <class T, class Reduction, class Offsets>
+cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& offsets, std::size_t num_segments,
+                                   const segment_jobs<T>& jobs, cudaStream_t stream) {
+  constexpr std::size_t most = segment_jobs<T>::most_segments;
+  parts::device_limits limits;
+  cudaError_t error = limits.ask();
+  for (std::size_t first = 0; error == cudaSuccess && first < num_segments; first += most) {
+    const std::size_t end = first + parts::at_most(num_segments - first, most);
+    error = reduce_some_segments<T>(reduction, offsets, first, end, jobs, limits, stream);
+  }
+  return error;
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -69,7 +69,9 @@ struct segments_tile {
   // Chunks that the block may have of its own: none unless most segments of a sample are for a block, too. Then other
   // blocks have about half as many. All lanes call it.
   static __device__ unsigned own_chunks(const Call& call) {
-    const std::size_t segment = call.num_segments / parts::warp_threads * (threadIdx.x % parts::warp_threads);
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    const std::size_t num_segments = call.end_segment - call.first_segment;
+    const std::size_t segment = call.first_segment + num_segments / parts::warp_threads * lane;
     const auto size = call.offsets.size(segment, call.offsets.begin(segment));
     if (__popc(__ballot_sync(parts::full_mask, size > Call::most_warp_items)) < fewest_alike) return 0;
     const unsigned num_chunks = Call::cut::template of<item>(size).num_chunks;
@@ -82,10 +84,10 @@ struct segments_tile {
     const auto& reduction = call.reduction;
     const auto& op = reduction.op;
     const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
-    const std::size_t tile = blockIdx.x * std::size_t{call.tile_segments};
+    const std::size_t tile = call.first_segment + blockIdx.x * std::size_t{call.tile_segments};
     const auto begin_of = [&](unsigned warp) { return tile + warp * call.tile_segments / segment_block_warps; };
     const std::size_t first = begin_of(warp), segment = first + lane;
-    const bool exists = segment < parts::at_most(call.num_segments, begin_of(warp + 1));
+    const bool exists = segment < parts::at_most(call.end_segment, begin_of(warp + 1));
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
     const bool is_short = size <= short_segments<T>::most_items;
@@ -125,7 +127,8 @@ struct segments_tile {
       }
       parts::wait_until_cleared();
       if (__any_sync(parts::full_mask, num_chunks > 0))
-        list_jobs<at_once::of_jobs ? chunks_at_once<T, item>::most : 0>(call.jobs, call.of_call, segment, num_chunks);
+        list_jobs<at_once::of_jobs ? chunks_at_once<T, item>::most : 0>(
+            call.jobs, call.of_call, static_cast<unsigned>(segment - call.first_segment), num_chunks);
     }
     parts::wait_until_cleared();
     __syncthreads();

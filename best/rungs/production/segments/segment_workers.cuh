@@ -24,18 +24,20 @@ struct segments_worker {
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
   using iterator = typename Call::Reduction::Items::iterator;
   struct job {
-    unsigned long long number;
-    std::size_t segment;
+    unsigned number;
+    bool is_whole;  // segment, or a chunk
     unsigned chunk;
+    std::size_t segment;
     typename Call::offset begin;
     typename Call::count size;
 
-    __device__ unsigned first_chunk() const { return chunk == list::all_chunks ? 0 : chunk; }
-    __device__ unsigned long long first() const { return number - chunk; }  // job of the segment
+    __device__ unsigned first() const { return number - chunk; }  // job of the segment
   };
   // The job behind those that are described, its entry, and the job behind it.
   struct drawn_ahead {
-    unsigned long long next, entry, later;
+    unsigned next;
+    uint2 entry;
+    unsigned later;
   };
   static constexpr unsigned num_jobs_kept = 8, none = ~0u;
   using flight = chunks_in_flight<T, iterator, op_of_call>;
@@ -44,9 +46,11 @@ struct segments_worker {
   struct shared {
     uint4 held[flight::held_pieces];
     T of_warps[2][at_once::of_jobs ? at_once::num_kept : segment_block_warps], of_merge[segment_block_warps], of_chunk;
-    job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
-    drawn_ahead ahead;        // used by the thread that draws
-    unsigned complete[2];     // of these, or none
+    unsigned num_chunk_jobs, num_jobs;  // that are listed
+    job jobs[num_jobs_kept];            // of this block: two more than this one, and some before
+    drawn_ahead ahead;                  // used by the thread that draws
+    unsigned complete[2];               // of these, or none
+    unsigned ticket;                    // of the job that the first thread has posted
   };
 
   const Call& call;
@@ -57,43 +61,53 @@ struct segments_worker {
     const bool draws = threadIdx.x == segment_block_threads - 1;
     const list& jobs = call.jobs;
     const auto& op = call.reduction.op;
-    const unsigned long long listed = __ldcg(&jobs.count->listed);
-    const unsigned long long num_jobs = jobs.are_listed(call.of_call) ? listed : 0;
-    const auto entry_of = [&](unsigned long long index) { return index < num_jobs ? __ldcg(jobs.entries + index) : 0; };
-    const auto described = [&](unsigned long long index, unsigned long long entry) {
-      job its{index, entry >> list::chunk_bits, static_cast<unsigned>(entry & list::all_chunks), 0, 0};
-      if (index < num_jobs) {
-        its.begin = call.offsets.begin(its.segment);
-        its.size = call.offsets.size(its.segment, its.begin);
-      }
+    // Of a whole segment it is as of its first chunk, and behind all jobs as of the block's first one. So all that is
+    // read is there, and comes at once.
+    const auto entry_of = [&](unsigned index) {
+      const unsigned num_chunks = own.num_chunk_jobs, job = index < own.num_jobs ? index : blockIdx.x;
+      const unsigned* const segment = job < num_chunks ? &jobs.chunks()[job].x : jobs.segments() + (job - num_chunks);
+      return make_uint2(__ldcg(segment), job < num_chunks ? __ldcg(&jobs.chunks()[job].y) : 0);
+    };
+    const auto described = [&](unsigned index, uint2 entry) {
+      job its{index, index >= own.num_chunk_jobs, entry.y, call.first_segment + entry.x, 0, 0};
+      its.begin = call.offsets.begin(its.segment);
+      its.size = call.offsets.size(its.segment, its.begin);
       return its;
     };
-    if (blockIdx.x >= num_jobs) return;
-    const auto nth = [&](unsigned long long n) { return n * gridDim.x + blockIdx.x; };
+    const auto nth = [&](unsigned n) { return n * gridDim.x + blockIdx.x; };
     if (draws) {
-      own.ahead = {nth(2), entry_of(nth(2)), nth(3)};
-      own.jobs[0] = described(nth(0), entry_of(nth(0)));
-      own.jobs[1] = described(nth(1), entry_of(nth(1)));
+      const auto listed = jobs.listed(call.of_call);
+      own.num_chunk_jobs = listed.chunks;
+      own.num_jobs = listed.chunks + listed.segments;
+      if (blockIdx.x < own.num_jobs) {
+        const uint2 entries[] = {entry_of(nth(0)), entry_of(nth(1)), entry_of(nth(2))};
+        const job first = described(nth(0), entries[0]), second = described(nth(1), entries[1]);
+        own.jobs[0] = first;
+        own.jobs[1] = second;
+        own.ahead = {nth(2), entries[2], nth(3)};
+      }
     }
     __syncthreads();
+    if (blockIdx.x >= own.num_jobs) return;
 
     flight in_flight{own.held};
     T partial;  // of a segment that is one job
     unsigned turn = 0, number = 0;
-    unsigned posted = none, ticket = 0;  // by the first thread: of which job of this block
+    unsigned posted = none;  // by the first thread: which job of this block
     cut_of_call cut = cut_of(own.jobs[0]);
-    unsigned chunk = own.jobs[0].first_chunk();
+    unsigned chunk = own.jobs[0].chunk;
     iterator items = items_of(own.jobs[0], cut, chunk);
     if (!is_at_once(own.jobs[0], cut)) in_flight.begin(items, cut.chunk_size(chunk));
     for (bool goes_on = true; goes_on; turn ^= 1) {
       const job& taken = own.jobs[number % num_jobs_kept];
       const unsigned num_chunks = cut.num_chunks, size = cut.chunk_size(chunk), current = chunk;
-      const bool takes_all = taken.chunk == list::all_chunks, takes_at_once = is_at_once(taken, cut);
+      const bool takes_all = taken.is_whole, takes_at_once = is_at_once(taken, cut);
       const bool is_last = !takes_all || takes_at_once || chunk + 1 == num_chunks;
       if (draws && is_last) {
-        const unsigned long long its_entry = entry_of(own.ahead.later), drawn = atomicAdd(&jobs.count->drawn, 1ull);
+        const uint2 its_entry = entry_of(own.ahead.later);
+        const unsigned drawn = atomicAdd(&jobs.count()->drawn, 1u);
         own.jobs[(number + 2) % num_jobs_kept] = described(own.ahead.next, own.ahead.entry);
-        own.ahead = {own.ahead.later, its_entry, 4ull * gridDim.x + drawn};
+        own.ahead = {own.ahead.later, its_entry, 4 * gridDim.x + drawn};
       }
       T value;
       if (takes_at_once)
@@ -103,17 +117,17 @@ struct segments_worker {
       ++chunk;
       if (is_last) {
         const job& next = own.jobs[++number % num_jobs_kept];
-        goes_on = next.number < num_jobs;
+        goes_on = next.number < own.num_jobs;
         if (goes_on) {
           cut = cut_of(next);
-          chunk = next.first_chunk();
+          chunk = next.chunk;
         }
       }
       if (goes_on) {
         items = items_of(own.jobs[number % num_jobs_kept], cut, chunk);
         if (!is_at_once(own.jobs[number % num_jobs_kept], cut)) in_flight.begin(items, cut.chunk_size(chunk));
       }
-      if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
+      if (threadIdx.x == 0) own.complete[turn] = completed(posted);
       value = takes_at_once ? at_once::template merge<chunk_items, iterator>(static_cast<unsigned>(taken.size), op,
                                                                              own.of_warps[turn])
                             : merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
@@ -133,21 +147,21 @@ struct segments_worker {
           partial = with_chunk(partial, current, value);
           if (is_last) write(taken.segment, reduce_valid_lanes<parts::warp_threads>(partial, num_chunks, op));
         } else if (threadIdx.x == 0) {
-          jobs.aggregates[taken.number] = value;
+          jobs.aggregates()[taken.number] = value;
           __threadfence();
           posted = number - 1;
-          ticket = atomicAdd(jobs.arrivals + taken.first(), 1u);
+          own.ticket = atomicAdd(jobs.arrivals() + taken.first(), 1u);
         }
       }
     }
-    if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
+    if (threadIdx.x == 0) own.complete[turn] = completed(posted);
     __syncthreads();
     merge_complete(own.complete[turn]);
   }
 
  private:
   static __device__ bool is_at_once(const job& its, const cut_of_call& cut) {
-    return at_once::of_jobs && its.chunk == list::all_chunks && cut.num_chunks <= at_once::most;
+    return at_once::of_jobs && its.is_whole && cut.num_chunks > 1 && cut.num_chunks <= at_once::most;
   }
   static __device__ cut_of_call cut_of(const job& its) { return cut_of_call::template of<item>(its.size); }
   __device__ void write(std::size_t segment, const T& aggregate) const {
@@ -158,17 +172,17 @@ struct segments_worker {
   }
 
   // Which job the first thread has posted, if it was the segment's last one.
-  __device__ unsigned completed(unsigned& posted, unsigned ticket) const {
+  __device__ unsigned completed(unsigned& posted) const {
     const unsigned its = posted;
     posted = none;
-    if (its == none || ticket != cut_of(own.jobs[its % num_jobs_kept]).num_chunks - 1) return none;
+    if (its == none || own.ticket != cut_of(own.jobs[its % num_jobs_kept]).num_chunks - 1) return none;
     __threadfence();
     return its;
   }
   __device__ void merge_complete(unsigned its) const {
     if (its == none) return;
     const job& last = own.jobs[its % num_jobs_kept];
-    write(last.segment, reduce_by_block<T>(written_by_others<T>{call.jobs.aggregates + last.first()},
+    write(last.segment, reduce_by_block<T>(written_by_others<T>{call.jobs.aggregates() + last.first()},
                                            cut_of(last).num_chunks, call.reduction.op, own.of_merge));
   }
 };
