@@ -13,14 +13,8 @@
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/rows/row_group.cuh"
 
-#ifndef RUNGS_LOADS
-#define RUNGS_LOADS 2
-#endif
-#ifndef RUNGS_COUNT_LOADS
-#define RUNGS_COUNT_LOADS 4
-#endif
-#ifndef RUNGS_BACKWARDS
-#define RUNGS_BACKWARDS true
+#ifndef RUNGS_RUN
+#define RUNGS_RUN 8
 #endif
 
 namespace rungs::RUNGS_ABI::production {
@@ -71,14 +65,18 @@ class row_share {
 #endif
   }
 
-  // Of the whole row, the same in each of its blocks: vectors at equal distances, for each thread some.
+  // Of the whole row, the same in each of its blocks: for each thread some vectors, in runs of 128 bytes at equal
+  // distances.
   template <int count>
   __device__ void sample(uint4 (&vectors)[count]) const {
+    constexpr unsigned run = RUNGS_RUN;
     const unsigned total = (size_ + before_ + vector_items - 1) / vector_items;
-    const unsigned stride = total > count * block_threads ? total / (count * block_threads) : 1;
+    const unsigned stride = total > count * block_threads ? total / (count * block_threads) * run : run;
 #pragma unroll
-    for (int v = 0; v < count; ++v)
-      vectors[v] = read_from((v * block_threads + threadIdx.x) * stride * vector_items - before_);
+    for (int v = 0; v < count; ++v) {
+      const unsigned number = v * block_threads + threadIdx.x;
+      vectors[v] = read_from((number / run * stride + number % run) * vector_items - before_);
+    }
   }
   template <class Take>
   static __device__ void for_each_in(const uint4& vector, Take take) {
@@ -122,15 +120,17 @@ class row_share {
       }
     }
   }
-  // The thread's own vectors: how many, one of them, and the column of its first item.
+  // The thread's own vectors: how many, and of any thread one of them, and the column of its first item.
   __device__ unsigned num_own() const {
     return places_ > threadIdx.x ? (places_ - threadIdx.x + block_threads - 1) / block_threads : 0;
   }
-  __device__ uint4 own_vector(unsigned number) const {
-    const unsigned place = threadIdx.x + number * block_threads;
+  __device__ uint4 own_vector(unsigned number, unsigned thread = threadIdx.x) const {
+    const unsigned place = thread + number * block_threads;
     return resident ? shared_[place] : read(place);
   }
-  __device__ unsigned column_of_own(unsigned number) const { return column_of(threadIdx.x + number * block_threads); }
+  __device__ unsigned column_of_own(unsigned number, unsigned thread = threadIdx.x) const {
+    return column_of(thread + number * block_threads);
+  }
   // take(values, number of the vector among the thread's own) for each of them, or from the last one on. Vectors that
   // come at once have one comparison, but for those at the row's ends.
   template <int loads_at_once, bool backwards, class Take>

@@ -39,12 +39,6 @@ template <class T, bool resident, bool of_logits>
 __global__ void __launch_bounds__(weight_bins::block_threads, 2)
     sample_rows_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-#ifdef RUNGS_STAGGER
-  if (blockIdx.x >= 132 && blockIdx.x < 264) {
-    const long long start = clock64();
-    while (clock64() - start < RUNGS_STAGGER) __nanosleep(500);
-  }
-#endif
   sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
 }
 
