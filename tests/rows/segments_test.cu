@@ -205,6 +205,23 @@ TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
     }
 }
 
+// Segments of a block each, where they are aligned or few, and of blocks that they share: with the same bits.
+TYPED_TEST(SegmentsOf, BlocksHaveTheBitsOfBlocksThatSegmentsShare) {
+  using output = typename TestFixture::output;
+  constexpr std::size_t piece = 16 / sizeof(TypeParam), least = production::least_aligned_pieces * piece;
+  constexpr std::size_t n = 2 * production::few_long_parts;
+  std::mt19937 engine(25);
+  std::vector<TypeParam> items(n * (8 * least + 1) + 1);
+  for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 180));
+  const device_vector<TypeParam> in(items);
+  for (const std::size_t size : {least, least + 1, 2 * least - 1, 4 * least, 8 * least, 8 * least + 1})
+    for (const std::size_t first : {0, 1})
+      for (const std::size_t few : {std::size_t{1}, production::few_long_parts}) {
+        SCOPED_TRACE(testing::Message() << few << " segments of " << size << ", offset " << first);
+        expect_bits_of_few<output>(in.items + first, n, size, few, {0, n - few});
+      }
+}
+
 // The parts of few long segments meet in one launch, those of many in a second one; segments of one part have a large
 // block or a small one: with the same bits.
 TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {

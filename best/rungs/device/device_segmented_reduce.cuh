@@ -13,7 +13,8 @@
 // than 4096 segments 1.3 MB, and 4 bytes a segment up to 64 MB. These are two launches for every 16 Mi segments.
 //
 // d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
-//               segments of a multiple of 16 bytes, is read by vectors; so are segments of up to 128 bytes anywhere.
+//               segments of a multiple of 16 bytes, is read by vectors. So are, anywhere, segments of up to 128 bytes,
+//               and up to 264 segments of more than 8 KB.
 // d_out         one result a segment: any random-access output iterator.
 // num_segments, segment_size   any integers; a segment of one size has fewer than 2^32 items.
 // d_begin_offsets, d_end_offsets   random-access iterators of integers: segment s has the items d_in[begin] to
@@ -91,7 +92,8 @@ struct indexed_items {
   InputIteratorT d_in;
   bool aligned;
 
-  __device__ iterator of(const production::segment_parts& parts, std::size_t part) const {
+  template <class Parts>
+  __device__ iterator of(const Parts& parts, std::size_t part) const {
     return {d_in + static_cast<std::ptrdiff_t>(parts.begin(part)),
             static_cast<long long>(parts.begin_in_segment(part))};
   }

@@ -32,8 +32,9 @@ namespace rungs::RUNGS_ABI::production {
 // Every block reads the offsets of all, so many more segments are two launches.
 inline constexpr unsigned few_offset_segments = 4096;
 
-// Blocks of a multiprocessor, with 32 KB each on their way.
-inline constexpr unsigned few_segment_blocks = 4;
+// Blocks of a multiprocessor, with 32 KB each on their way. Four would have too few registers for most types.
+template <class T, class Item>
+inline constexpr unsigned few_segment_blocks = sizeof(T) == 4 && sizeof(Item) == 4 ? 4 : 3;
 
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
 inline constexpr unsigned most_posted_chunks = 64 * 1024;
@@ -411,7 +412,7 @@ struct few_segments_worker {
 };
 
 template <class Call>
-__global__ void __launch_bounds__(segment_block_threads, few_segment_blocks)
+__global__ void __launch_bounds__(segment_block_threads, few_segment_blocks<typename Call::T, typename Call::item>)
     few_offset_segments_kernel(const __grid_constant__ Call call) {
   __shared__ typename few_segments_worker<Call>::shared shared;
   few_segments_worker<Call>{call, shared}.run();
@@ -433,7 +434,7 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   if (error == cudaSuccess) error = storage.open(region, bytes, stream);
   if (error != cudaSuccess) return error;
   using item = typename offset_segments_call<T, Reduction, Offsets>::item;
-  const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
+  const std::size_t resident = std::size_t{few_segment_blocks<T, item>} * limits.multiprocessors;
   const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
   const std::size_t blocks = for_warps > resident ? for_warps : resident;
   const auto launch = [&](auto its_way) {

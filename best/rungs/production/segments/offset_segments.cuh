@@ -56,7 +56,7 @@ cudaError_t reduce_some_segments(const Reduction& reduction, const Offsets& offs
   error = parts::launch_overlapped(segment_tiles_kernel<call>, parts::ceil_div(num_segments, tile_segments),
                                    segment_block_threads, 0, storage.clears, stream, made);
   if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(segment_jobs_kernel<call>, std::size_t{job_blocks} * limits.multiprocessors,
+  return parts::launch_overlapped(segment_jobs_kernel<call>, std::size_t{job_blocks<T>} * limits.multiprocessors,
                                   segment_block_threads, 0, limits.overlaps(), stream, made);
 }
 

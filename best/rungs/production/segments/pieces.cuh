@@ -71,6 +71,19 @@ inline __device__ void wait_for_copies() {
 #endif
 }
 
+// The vector at `from`, if i < end. In PTX, because under branches loads wait for each other, and because the compiler
+// would delay a load to its use.
+inline __device__ void load_vector_before(unsigned end, unsigned i, const uint4* from, unsigned* words) {
+  asm volatile(
+      "{\n"
+      ".reg .pred wanted;\n"
+      "setp.lt.u32 wanted, %5, %6;\n"
+      "@wanted ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+      : "l"(from), "r"(i), "r"(end));
+}
+
 // A thread's share of `size` items. So many pieces of it are on their way at once: aligned ones, others of items of at
 // least four bytes, and others of smaller items.
 template <int threads, class T, class InputIteratorT, class Op, unsigned aligned_at_once = 4,

@@ -11,7 +11,9 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-inline constexpr int job_blocks = 4;  // of a multiprocessor, with 32 KB each on their way
+// Blocks of a multiprocessor, with 32 KB each on their way. Four of large aggregates would have too few registers.
+template <class T>
+inline constexpr int job_blocks = sizeof(T) > 4 ? 3 : 4;
 
 // What the blocks of the second launch do. A block has one barrier a chunk, or a segment of chunks that it reduces at
 // once. Before it, threads begin the chunk after.
@@ -103,12 +105,6 @@ struct segments_worker {
       const unsigned num_chunks = cut.num_chunks, size = cut.chunk_size(chunk), current = chunk;
       const bool takes_all = taken.is_whole, takes_at_once = is_at_once(taken, cut);
       const bool is_last = !takes_all || takes_at_once || chunk + 1 == num_chunks;
-      if (draws && is_last) {
-        const uint2 its_entry = entry_of(own.ahead.later);
-        const unsigned drawn = atomicAdd(&jobs.count()->drawn, 1u);
-        own.jobs[(number + 2) % num_jobs_kept] = described(own.ahead.next, own.ahead.entry);
-        own.ahead = {own.ahead.later, its_entry, 4 * gridDim.x + drawn};
-      }
       T value;
       if (takes_at_once)
         at_once::template collect<chunk_items>(items, static_cast<unsigned>(taken.size), op, own.of_warps[turn]);
@@ -126,6 +122,12 @@ struct segments_worker {
       if (goes_on) {
         items = items_of(own.jobs[number % num_jobs_kept], cut, chunk);
         if (!is_at_once(own.jobs[number % num_jobs_kept], cut)) in_flight.begin(items, cut.chunk_size(chunk));
+      }
+      if (draws && is_last && goes_on) {  // while items are on their way
+        const uint2 its_entry = entry_of(own.ahead.later);
+        const unsigned drawn = atomicAdd(&jobs.count()->drawn, 1u);
+        own.jobs[(number + 1) % num_jobs_kept] = described(own.ahead.next, own.ahead.entry);
+        own.ahead = {own.ahead.later, its_entry, 4 * gridDim.x + drawn};
       }
       if (threadIdx.x == 0) own.complete[turn] = completed(posted);
       value = takes_at_once ? at_once::template merge<chunk_items, iterator>(static_cast<unsigned>(taken.size), op,
@@ -187,7 +189,7 @@ struct segments_worker {
   }
 };
 template <class Call>
-__global__ void __launch_bounds__(segment_block_threads, job_blocks)
+__global__ void __launch_bounds__(segment_block_threads, job_blocks<typename Call::T>)
     segment_jobs_kernel(const __grid_constant__ Call call) {
   __shared__ typename segments_worker<Call>::shared shared;
   parts::wait_until_cleared();  // and until all jobs are listed
