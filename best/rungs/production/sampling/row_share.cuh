@@ -13,10 +13,6 @@
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/rows/row_group.cuh"
 
-#ifndef RUNGS_RUN
-#define RUNGS_RUN 8
-#endif
-
 namespace rungs::RUNGS_ABI::production {
 
 template <class T, bool resident>
@@ -69,7 +65,7 @@ class row_share {
   // distances.
   template <int count>
   __device__ void sample(uint4 (&vectors)[count]) const {
-    constexpr unsigned run = RUNGS_RUN;
+    constexpr unsigned run = 128 / sizeof(uint4);
     const unsigned total = (size_ + before_ + vector_items - 1) / vector_items;
     const unsigned stride = total > count * block_threads ? total / (count * block_threads) * run : run;
 #pragma unroll

@@ -18,13 +18,6 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-#ifndef RUNGS_LOADS
-#define RUNGS_LOADS 4
-#endif
-#ifndef RUNGS_BACKWARDS
-#define RUNGS_BACKWARDS true
-#endif
-
 // The values of a window from `first` to `last`, as they are in the order of candidates; the weight of the first, and
 // their places.
 struct window_edges {
@@ -113,7 +106,7 @@ __device__ __forceinline__ weighed_share weigh_share(const Share& share, const r
   weight_window of_count(own.edges[cut_windows::of_count]), of_sum(own.edges[cut_windows::of_sum]),
       of_draw(own.edges[cut_windows::of_draw]);
   unsigned num_noted = 0;
-  share.template for_each_own<RUNGS_LOADS, RUNGS_BACKWARDS>([&](const float(&values)[vector_items], unsigned number) {
+  share.template for_each_own<4, true>([&](const float(&values)[vector_items], unsigned number) {
     unsigned weights[vector_items], places[vector_items];
 #pragma unroll
     for (unsigned i = 0; i < vector_items; ++i) {

@@ -21,10 +21,6 @@
 #include "rungs/production/sampling/value_bins.cuh"
 #include "rungs/production/sampling/weights.cuh"
 
-#ifndef RUNGS_SAMPLED
-#define RUNGS_SAMPLED 4
-#endif
-
 namespace rungs::RUNGS_ABI::production {
 
 __device__ inline uint4* places_behind_lists(const sampling_plan& plan, unsigned char* shared) {
@@ -36,7 +32,7 @@ __device__ inline uint4* places_behind_lists(const sampling_plan& plan, unsigned
 template <bool of_logits, class Share>
 __device__ value_bins<of_logits> bins_of_sample(const Share& share, sampling_memory& own, row_blocks& group,
                                                 float factor) {
-  uint4 sampled[RUNGS_SAMPLED];
+  uint4 sampled[2];
   share.sample(sampled);
   own.windows.clear();
   if (threadIdx.x == 0) own.size = 0;
