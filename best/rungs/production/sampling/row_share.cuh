@@ -61,14 +61,18 @@ class row_share {
 #endif
   }
 
-  // Of the whole row, the same in each of its blocks: vectors at equal distances, for each thread some.
+  // Of the whole row, the same in each of its blocks: for each thread some vectors, in runs of 128 bytes at equal
+  // distances.
   template <int count>
   __device__ void sample(uint4 (&vectors)[count]) const {
+    constexpr unsigned run = 128 / sizeof(uint4);
     const unsigned total = (size_ + before_ + vector_items - 1) / vector_items;
-    const unsigned stride = total > count * block_threads ? total / (count * block_threads) : 1;
+    const unsigned stride = total > count * block_threads ? total / (count * block_threads) * run : run;
 #pragma unroll
-    for (int v = 0; v < count; ++v)
-      vectors[v] = read_from((v * block_threads + threadIdx.x) * stride * vector_items - before_);
+    for (int v = 0; v < count; ++v) {
+      const unsigned number = v * block_threads + threadIdx.x;
+      vectors[v] = read_from((number / run * stride + number % run) * vector_items - before_);
+    }
   }
   template <class Take>
   static __device__ void for_each_in(const uint4& vector, Take take) {
@@ -80,10 +84,6 @@ class row_share {
 
   // Whether four columns from a multiple of four on are in one vector.
   __device__ bool has_whole_fours() const { return before_ % 4 == 0; }
-  // The column of the thread's item `number`, in the order of for_each_vector.
-  __device__ unsigned column_of_own(unsigned number) const {
-    return column_of(threadIdx.x + number / vector_items * block_threads) + number % vector_items;
-  }
   // Segments of the row are what a warp reads at once, in the order of columns. Beside the row, columns wrap.
   static constexpr unsigned segment_columns = lanes * vector_items;
   __device__ unsigned num_segments() const { return (size_ + before_ + segment_columns - 1) / segment_columns; }
@@ -116,6 +116,47 @@ class row_share {
       }
     }
   }
+  // The thread's own vectors: how many, and of any thread one of them, and the column of its first item.
+  __device__ unsigned num_own() const {
+    return places_ > threadIdx.x ? (places_ - threadIdx.x + block_threads - 1) / block_threads : 0;
+  }
+  __device__ uint4 own_vector(unsigned number, unsigned thread = threadIdx.x) const {
+    const unsigned place = thread + number * block_threads;
+    return resident ? shared_[place] : read(place);
+  }
+  __device__ unsigned column_of_own(unsigned number, unsigned thread = threadIdx.x) const {
+    return column_of(thread + number * block_threads);
+  }
+  // take(values, number of the vector among the thread's own) for each of them, or from the last one on. Vectors that
+  // come at once have one comparison, but for those at the row's ends.
+  template <int loads_at_once, bool backwards, class Take>
+  __device__ void for_each_own(Take take) const {
+    const unsigned distance = num_blocks_ * block_threads * vector_items, number = num_own(),
+                   whole = (loads_at_once - 1) * distance + vector_items;  // columns that come at once
+    const unsigned num_whole = size_ >= whole ? size_ - whole + 1 : 0;
+    unsigned group = backwards ? (number - 1) / loads_at_once * loads_at_once : 0;
+#pragma unroll 1
+    for (; group < number; group += backwards ? 0u - loads_at_once : loads_at_once) {
+      const unsigned first = column_of_own(group);
+      uint4 vectors[loads_at_once];
+      if (!resident && first < num_whole) {
+#pragma unroll
+        for (int v = 0; v < loads_at_once; ++v)
+          vectors[v] = *reinterpret_cast<const uint4*>(from_ + (first + v * distance));
+      } else {
+#pragma unroll
+        for (int v = 0; v < loads_at_once; ++v)
+          if (group + v < number) vectors[v] = own_vector(group + v);
+      }
+#pragma unroll
+      for (int v = 0; v < loads_at_once; ++v) {
+        if (group + v >= number) break;
+        values_of_vector values;
+        unpack(vectors[v], values);
+        take(values, group + v);
+      }
+    }
+  }
   // take(value, column) for each of its items.
   template <int loads_at_once = most_loads, class Take>
   __device__ void for_each(Take take) const {
@@ -145,6 +186,12 @@ class row_share {
     return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;
   }
   __device__ bool is_whole(unsigned first) const { return first < size_ && size_ - first >= vector_items; }
+  static __device__ void unpack(const uint4& vector, values_of_vector& values) {
+    T items[vector_items];
+    memcpy(items, &vector, sizeof(vector));
+#pragma unroll
+    for (unsigned i = 0; i < vector_items; ++i) values[i] = to_float(items[i]);
+  }
   __device__ uint4 read(unsigned place) const { return read_from(column_of(place)); }
   __device__ uint4 read_from(unsigned first) const {
     if (is_whole(first)) return *reinterpret_cast<const uint4*>(from_ + first);

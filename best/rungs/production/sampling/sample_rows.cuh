@@ -98,6 +98,9 @@ struct sample_rows {
   static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192,
                                least_columns_of_levels = 2048;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
+  // Two windows of a flat row of 262,144 columns have up to 4,000 tokens. A longer list leaves less of the first cache.
+  static constexpr unsigned long_capacity = 6144;
+  static constexpr std::size_t least_columns_of_long_lists = 196'608;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
@@ -157,9 +160,11 @@ struct sample_rows {
   template <class T>
   static sampling_plan of_blocks(std::size_t num_columns, int blocks, bool resident) {
     const auto num_blocks = static_cast<unsigned>(blocks);
-    // The lists of a single block are the gathered ones.
-    const unsigned capacity = num_blocks > 1 ? list_capacity : gathered_capacity,
-                   lists = num_blocks > 1 ? list_capacity + gathered_capacity : capacity;
+    // A single block's list is the gathered one.
+    const bool is_long = num_blocks == 1 && !resident && num_columns >= least_columns_of_long_lists;
+    const unsigned gathered = is_long ? long_capacity : gathered_capacity,
+                   capacity = num_blocks > 1 ? list_capacity : gathered,
+                   lists = num_blocks > 1 ? list_capacity + gathered : gathered;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
     return {num_blocks,
             resident,
@@ -169,7 +174,7 @@ struct sample_rows {
             false,
             0,
             capacity,
-            gathered_capacity,
+            gathered,
             sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
   }
 

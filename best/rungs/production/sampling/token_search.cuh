@@ -18,6 +18,12 @@
 
 namespace rungs::RUNGS_ABI::production {
 
+// The values of a window from `first` to `last`, as they are in the order of candidates; the weight of the first, and
+// their places.
+struct window_edges {
+  unsigned first, last, most, first_place, last_place;
+};
+
 // What a block keeps beside its share and its lists. Peers write sizes.
 struct sampling_memory {
   static constexpr unsigned block_threads = weight_bins::block_threads, few_tokens = 128, most_own = 24;
@@ -27,17 +33,18 @@ struct sampling_memory {
   };
   union {
     weight_bins fine;
-    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: items that lie in windows
+    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: vectors with items in windows
     frequent_memory frequent;
   };
   bin_scan scan;
   row_blocks_memory blocks;
   unsigned sizes[cluster::parts::greatest_cluster_blocks], size, num_few;
   candidate few[few_tokens];
-  weight_sum sums_of_warps[weight_bins::warps][cut_windows::num],
-      masses_of_warps[weight_bins::warps][cut_windows::num + 1];
+  weight_sum sums_of_warps[weight_bins::warps][cut_windows::num];
   weight_sum sums_of_blocks[cluster::parts::greatest_cluster_blocks][cut_windows::num];
   token_cut cut;
+  cut_windows cuts;
+  window_edges edges[cut_windows::num];
 };
 static_assert(sizeof(window_search) <= sizeof(weight_bins));
 static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
@@ -62,11 +69,83 @@ __device__ __noinline__ frequent_cuts find_frequent(const Share& share, const ro
   return found;
 }
 
+// A window of which `most` is the greatest weight. The weights before it are the sum of max(weight, most), less `most`
+// for each token that is not before. Counts tell how many these are.
+struct weight_window {
+  unsigned most, first_place, width;
+  weight_sum sum = 0;
+
+  __device__ explicit weight_window(const window_edges& edges)
+      : most(edges.most),
+        first_place(edges.first_place),
+        width(edges.last_place >= first_place ? edges.last_place - first_place + 1 : 0) {}
+  // Returns whether one of the tokens may be in the window.
+  template <unsigned num>
+  __device__ bool take(const unsigned (&weights)[num], const unsigned (&places)[num]) {
+    unsigned nearest = ~0u;
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i) {
+      sum += max(weights[i], most);
+      nearest = __viaddmin_u32(places[i], 0u - first_place, nearest);
+    }
+    return nearest < width;
+  }
+  __device__ weight_sum less_most(unsigned number) const { return sum - static_cast<weight_sum>(most) * number; }
+};
+
+// What a thread's tokens have before each window, if none of them is; and how many of its vectors it notes, which may
+// have tokens in windows.
+struct weighed_share {
+  weight_sum sums[cut_windows::num];
+  unsigned num_noted;
+};
+template <bool has_count, class Share, bool of_logits>
+__device__ __forceinline__ weighed_share weigh_share(const Share& share, const row_levels<of_logits>& levels,
+                                                     unsigned least_weight, sampling_memory& own) {
+  constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
+  weight_window of_count(own.edges[cut_windows::of_count]), of_sum(own.edges[cut_windows::of_sum]),
+      of_draw(own.edges[cut_windows::of_draw]);
+  unsigned num_noted = 0;
+  share.template for_each_own<4, true>([&](const float(&values)[vector_items], unsigned number) {
+    unsigned weights[vector_items], places[vector_items];
+#pragma unroll
+    for (unsigned i = 0; i < vector_items; ++i) {
+      const auto [weight, place] = levels.weigh(values[i]);
+      weights[i] = weight;
+      places[i] = place;
+    }
+    if (least_weight > 1) {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i)
+        if (weights[i] < least_weight) weights[i] = 0;
+    }
+    bool may_have = of_sum.take(weights, places) | of_draw.take(weights, places);
+    if constexpr (has_count) {
+      may_have |= of_count.take(weights, places);
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) of_count.sum += weights[i];
+    }
+    if (may_have) {
+      own.numbers_of_own[min(num_noted, most_own - 1)][threadIdx.x] = static_cast<unsigned short>(number);
+      ++num_noted;
+    }
+  });
+  const unsigned number = share.num_own() * vector_items;
+  return {{has_count ? of_count.less_most(number) : of_count.sum, of_sum.less_most(number), of_draw.less_most(number)},
+          num_noted};
+}
+
 // Cuts of a row.
 template <class Share, bool of_logits>
 class token_search {
   static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
   static constexpr unsigned no_bin = weight_bins::num_bins;
+  static constexpr candidate no_token = 0;
+  struct token_range {
+    candidate low, high;
+  };
+  static constexpr token_range all_tokens{0, ~candidate{0}};
   static constexpr unsigned counting_lanes = 4, few_tokens = sampling_memory::few_tokens;
   static_assert(few_tokens * counting_lanes == block_threads);
 
@@ -109,7 +188,7 @@ class token_search {
     }
     const weight_sum needed = target - coarse.before.measure(by_count);
     if (!overflows && is_listed_)
-      return among_listed([&](float value) { return of_bin.has(levels_.level(value)); }, by_count, needed,
+      return among_listed([&](float value) { return of_bin.has(levels_.level(value)); }, all_tokens, by_count, needed,
                           coarse.before.sum);
     is_listed_ = false;
     group_.settle();
@@ -123,7 +202,7 @@ class token_search {
             if (of_bin.has(levels_.level(value))) take(token_candidate(value, column));
           });
         },
-        by_count, needed, coarse.before.sum);
+        all_tokens, by_count, needed, coarse.before.sum);
   }
 
   // Steps 3 and 4: cuts and the draw, of tokens in windows alone. False if a window does not hold its cut, or if there
@@ -136,102 +215,111 @@ class token_search {
     gather(before);
     if (!is_listed_) return false;
 
-    weight_sum masses[cut_windows::num + 1] = {0, 0, 0, 0};
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) {
-      const float value = value_of_token(list_[i]), mark = bins.mark(value);
-      const unsigned weight = levels_.weight(value);
-#pragma unroll
-      for (int w = 0; w < cut_windows::num; ++w)
-        if (windows.of[w].has(mark)) masses[w] += weight;
-      masses[cut_windows::num] += windows.of[cut_windows::of_count].has(mark);
-    }
-    group_.add_up(masses, own_.masses_of_warps);
-
-    const auto find = [&](int w, weight_sum target, token_cut& found) {
-      const bool by_count = w == cut_windows::of_count;
-      const weight_sum reached = by_count ? windows.count_before : before[w];
-      if (target <= reached || target - reached > masses[by_count ? static_cast<int>(cut_windows::num) : w])
-        return false;
-      const value_window& window = windows.of[w];
-      found = among_listed([&](float value) { return window.has(bins.mark(value)); }, by_count, target - reached,
-                           before[w]);
-      return true;
-    };
     kept = {0, before[cut_windows::of_count]};
-    if (targets.top_k > 0 && !find(cut_windows::of_count, targets.top_k, kept)) return false;
-    if (targets.by_sum && !find(cut_windows::of_sum,
-                                targets.cuts_by_sum ? share_of_sum(kept.up_to, targets.sum_share) : kept.up_to, kept))
-      return false;
-    token_cut drawn;
-    if (targets.draws) {
-      if (!find(cut_windows::of_draw, draw_target(kept.up_to, targets.fraction), drawn)) return false;
-      token = column_of_token(drawn.last);
+#pragma unroll 1
+    for (int w = cut_windows::of_count; w < cut_windows::num; ++w) {
+      const bool by_count = w == cut_windows::of_count;
+      if (by_count ? targets.top_k == 0 : w == cut_windows::of_sum ? !targets.by_sum : !targets.draws) continue;
+      const weight_sum target = by_count                    ? targets.top_k
+                                : w == cut_windows::of_draw ? draw_target(kept.up_to, targets.fraction)
+                                : targets.cuts_by_sum       ? share_of_sum(kept.up_to, targets.sum_share)
+                                                            : kept.up_to;
+      const weight_sum sum_before = by_count                   ? before[cut_windows::of_count]
+                                    : w == cut_windows::of_sum ? before[cut_windows::of_sum]
+                                                               : before[cut_windows::of_draw];
+      const weight_sum reached = by_count ? windows.counts_before[w] : sum_before;
+      if (target <= reached) return false;
+      const value_window window = windows.of[w];
+      const window_edges& edges = own_.edges[w];
+      const token_cut found = among_listed([&](float value) { return window.has(bins.mark(value)); },
+                                           {candidate{edges.last} << 32, candidate{edges.first} << 32 | ~0u}, by_count,
+                                           target - reached, sum_before);
+      if (found.last == no_token) return false;
+      if (w == cut_windows::of_draw)
+        token = column_of_token(found.last);
+      else
+        kept = found;
     }
     return true;
   }
 
  private:
-  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its items
-  // these are, and reads them again.
+  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its vectors
+  // may have some, and reads them again.
   __device__ void weigh(const value_bins<of_logits>& bins, const cut_windows& windows, const window_targets& targets,
                         weight_sum (&before)[cut_windows::num]) {
-    constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
     // Levels below the least one have less weight than it has.
     const unsigned least_weight = weight_of_level<of_logits>(least_level_);
-    const bool has_least = least_level_ > 1;
-    unsigned number = 0, num_own = 0;
-    bool overflows = false;
-    share_.template for_each_vector<2>([&](const float(&values)[vector_items], unsigned) {
-      float marks[vector_items];
-      unsigned weights[vector_items];
-#pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) {
-        marks[i] = bins.mark(values[i]);
-        weights[i] = levels_.weight(values[i]);
+    if (const unsigned edge = threadIdx.x / lanes; edge < 2 * cut_windows::num) {
+      const value_window& window = windows.of[edge / 2];
+      const bool is_first = edge % 2 == 0;
+      const unsigned greatest = static_cast<unsigned>(token_candidate(levels_.greatest, 0) >> 32),
+                     from = bins.greatest_from(is_first ? window.first : window.last + 1),
+                     ordered = min(is_first ? from : from + 1, greatest);
+      const auto weighed = levels_.weigh(value_of_token(candidate{ordered} << 32));
+      window_edges& edges = own_.edges[edge / 2];
+      if (threadIdx.x % lanes == 0) {
+        if (is_first) {
+          edges.first = ordered;
+          edges.most = weighed.weight >= least_weight ? weighed.weight : 0;
+        } else {
+          edges.last = ordered;
+        }
+        (is_first == of_logits ? edges.first_place : edges.last_place) = levels_.with_weight(weighed.place);
       }
-      if (has_least) {
-#pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i)
-          if (weights[i] < least_weight) weights[i] = 0;
-      }
-      unsigned mask = 0;
-      if (targets.top_k > 0) {
-        weigh(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count], mask);
-      } else {
-#pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
-      }
-      if (targets.by_sum) weigh(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum], mask);
-      if (targets.draws) weigh(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw], mask);
-      if (num_own > most_own - vector_items) {
-        overflows = true;
-        num_own = 0;
-      }
-#pragma unroll 1
-      for (; mask != 0; mask &= mask - 1)
-        own_.numbers_of_own[num_own++][threadIdx.x] =
-            static_cast<unsigned short>(number + __ffs(static_cast<int>(mask)) - 1);
-      number += vector_items;
-    });
-    if (overflows) atomicAdd(&own_.size, plan_.capacity + 1);
-#pragma unroll 4
-    for (unsigned i = 0; i < num_own; ++i) {
-      const unsigned column = share_.column_of_own(own_.numbers_of_own[i][threadIdx.x]);
-      const float value = share_.value_at(column);
-      if (levels_.weight(value) < least_weight) continue;  // none, in the last bin
-      const unsigned place = atomicAdd(&own_.size, 1u);
-      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
     }
-  }
-  template <unsigned num>
-  static __device__ void weigh(const value_window& window, const float (&marks)[num], const unsigned (&weights)[num],
-                               weight_sum& before, unsigned& within) {
+    __syncthreads();
+    const weighed_share weighed = targets.top_k > 0 ? weigh_share<true>(share_, levels_, least_weight, own_)
+                                                    : weigh_share<false>(share_, levels_, least_weight, own_);
+    const bool is_first = group_.rank() == 0 && threadIdx.x == 0;
 #pragma unroll
-    for (unsigned i = 0; i < num; ++i) {
-      const bool is_before = window.is_before(marks[i]);
-      if (is_before) before += weights[i];
-      if (!is_before & (marks[i] <= window.last)) within |= 1u << i;
+    for (int w = 0; w < cut_windows::num; ++w)
+      before[w] = weighed.sums[w] +
+                  (is_first ? static_cast<weight_sum>(windows.counts_before[w]) * own_.edges[w].most : weight_sum{0});
+    unsigned num_noted = weighed.num_noted;
+    if (num_noted > sampling_memory::most_own) {
+      atomicAdd(&own_.size, plan_.capacity + 1);
+      num_noted = 0;
+    }
+    list_noted(bins, windows, least_weight, num_noted);
+  }
+
+  // Lists the tokens of windows in the vectors that the threads of a warp have noted. Lanes share them evenly.
+  __device__ void list_noted(const value_bins<of_logits>& bins, const cut_windows& windows, unsigned least_weight,
+                             unsigned num_noted) {
+    const unsigned lane = threadIdx.x % lanes;
+    unsigned up_to = num_noted;
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const unsigned before = __shfl_up_sync(parts::full_mask, up_to, distance);
+      if (lane >= distance) up_to += before;
+    }
+    const unsigned total = __shfl_sync(parts::full_mask, up_to, lanes - 1);
+    __syncwarp();
+#pragma unroll 1
+    for (unsigned begin = 0; begin < total; begin += lanes) {
+      const unsigned index = begin + lane;
+      unsigned owner = 0;  // the lane that has noted it
+#pragma unroll
+      for (unsigned step = lanes / 2; step > 0; step /= 2)
+        if (__shfl_sync(parts::full_mask, up_to, owner + step - 1) <= index) owner += step;
+      const unsigned before = __shfl_sync(parts::full_mask, up_to - num_noted, owner);
+      if (index >= total) continue;
+      const unsigned thread = threadIdx.x - lane + owner, number = own_.numbers_of_own[index - before][thread];
+      const uint4 vector = share_.own_vector(number, thread);
+      unsigned mask = 0, bit = 1;
+      Share::for_each_in(vector, [&](float value) {
+        if (windows.have(bins.mark(value)) && levels_.weight(value) >= least_weight) mask |= bit;
+        bit *= 2;
+      });
+      if (mask == 0) continue;
+      unsigned place = atomicAdd(&own_.size, static_cast<unsigned>(__popc(mask)));
+      unsigned column = share_.column_of_own(number, thread);
+      Share::for_each_in(vector, [&](float value) {
+        if (mask % 2 != 0 && place < plan_.capacity) held_[place++] = token_candidate(value, column);
+        mask /= 2;
+        ++column;
+      });
     }
   }
 
@@ -318,9 +406,11 @@ class token_search {
     __syncthreads();
   }
 
-  // The token among those in the list that have a value of `is_wanted`. The target lies in them.
+  // The token among those in the list that have a value of `is_wanted`, which are in the range. No token if all of them
+  // do not reach the target.
   template <class IsWanted>
-  __device__ token_cut among_listed(IsWanted is_wanted, bool by_count, weight_sum needed, weight_sum sum_before) {
+  __device__ token_cut among_listed(IsWanted is_wanted, token_range range, bool by_count, weight_sum needed,
+                                    weight_sum sum_before) {
     if (list_size_ <= few_tokens) return among_few(list_, list_size_, is_wanted, by_count, needed, sum_before);
     return narrow<false>(
         [&](auto take) {
@@ -328,7 +418,7 @@ class token_search {
           for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
             if (is_wanted(value_of_token(list_[i]))) take(list_[i]);
         },
-        by_count, needed, sum_before);
+        range, by_count, needed, sum_before);
   }
 
   // The same of few tokens: four lanes add up what comes up to a token.
@@ -355,26 +445,29 @@ class token_search {
       up_to.count += __shfl_xor_sync(parts::full_mask, up_to.count, distance);
     }
     const weight_sum reached = up_to.measure(by_count), without = reached - (by_count ? 1 : own_weight);
-    if (own_weight != 0 && threadIdx.x % counting_lanes == 0 && without < needed && needed <= reached)
-      own_.cut = {own, sum_before + up_to.sum};
-    __syncthreads();
-    return own_.cut;
+    const bool is_last = own_weight != 0 && without < needed && needed <= reached;
+    if (is_last && threadIdx.x % counting_lanes == 0) own_.cut = {own, sum_before + up_to.sum};
+    return __syncthreads_or(is_last) != 0 ? own_.cut : token_cut{no_token, 0};
   }
 
-  // for_each(take) takes tokens of a bin that the target lies in.
+  // for_each(take) takes tokens of the range.
   template <bool across, class ForEach>
-  __device__ token_cut narrow(ForEach for_each, bool by_count, weight_sum needed, weight_sum sum_before) {
-    candidate low = 0, high = ~candidate{0};
-    for (;;) {
-      candidate least = ~candidate{0}, greatest = 0;
-      for_each([&](candidate each) {
-        if (each < low || each > high) return;
-        if (each < least) least = each;
-        if (each > greatest) greatest = each;
-      });
-      group_.template share_extremes<across>(least, greatest);
-      low = least;
-      high = greatest;
+  __device__ token_cut narrow(ForEach for_each, token_range range, bool by_count, weight_sum needed,
+                              weight_sum sum_before) {
+    candidate low = range.low, high = range.high;
+    bool is_tight = low != 0;
+    for (;; is_tight = false) {
+      if (!is_tight) {
+        candidate least = ~candidate{0}, greatest = 0;
+        for_each([&](candidate each) {
+          if (each < low || each > high) return;
+          if (each < least) least = each;
+          if (each > greatest) greatest = each;
+        });
+        group_.template share_extremes<across>(least, greatest);
+        low = least;
+        high = greatest;
+      }
       if (low == high) break;
       const int span = 64 - __clzll(static_cast<long long>(high - low));
       const int shift = span > weight_bins::digit_bits ? span - weight_bins::digit_bits : 0;
@@ -390,6 +483,7 @@ class token_search {
       else
         __syncthreads();
       const found_bin fine = own_.scan.find(own_.fine, by_count, needed);
+      if (needed > own_.scan.total.measure(by_count)) return {no_token, 0};
       needed -= fine.before.measure(by_count);
       sum_before += fine.before.sum;
       high -= static_cast<candidate>(fine.bin) << shift;

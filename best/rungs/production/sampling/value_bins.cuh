@@ -45,6 +45,22 @@ struct value_bins {
     return rounded::bits_of(mark) - rounded::bits_of(first_mark);
   }
   static __host__ __device__ float mark_of(unsigned bin) { return first_mark + static_cast<float>(bin); }
+  // The greatest value that has this mark or a greater one, or -inf, in the order of candidates. A warp calls it. Marks
+  // fall where values rise.
+  __device__ unsigned greatest_from(float least_mark) const {
+    constexpr unsigned least = 0x00800000, greatest = 0xff800000;  // the infinities
+    constexpr int digit_bits = 5;
+    unsigned ordered = least;
+#pragma unroll 1
+    for (int shift = 32 - digit_bits;; shift = max(shift - digit_bits, 0)) {
+      const unsigned probe = ordered + (threadIdx.x % parts::warp_threads << shift);
+      const bool is_reached =
+          probe >= ordered && probe <= greatest && mark(value_of_token(candidate{probe} << 32)) >= least_mark;
+      const unsigned reached = __ballot_sync(parts::full_mask, is_reached);
+      if (reached != 0) ordered += static_cast<unsigned>(__popc(reached) - 1) << shift;
+      if (shift == 0) return ordered;
+    }
+  }
 
   // About the probability in the middle of a bin, of the greatest one. A token beyond the top is the greatest.
   __device__ float weight(unsigned bin, float greatest, float factor) const {
@@ -77,19 +93,21 @@ struct wanted_cuts {
   float kept_share, drawn_share, least_weight;
 };
 
-// The bins from one mark to another. Where there is no cut, all tokens are before, or none.
+// The bins from one mark to another. Where there is no cut, all tokens are before.
 struct value_window {
   float first, last;
 
-  __device__ bool is_before(float mark) const { return mark < first; }
   __device__ bool has(float mark) const { return (mark >= first) & (mark <= last); }
   static __device__ value_window behind_all() { return {FLT_MAX, 0}; }
-  static __device__ value_window before_all() { return {0, 0}; }
 };
 struct cut_windows {
   enum { of_count, of_sum, of_draw, num };
   value_window of[num];
-  unsigned count_before;  // of the first window
+  unsigned counts_before[num];
+
+  __device__ bool have(float mark) const {
+    return of[of_count].has(mark) | of[of_sum].has(mark) | of[of_draw].has(mark);
+  }
 };
 
 // All threads of a block share it. Numbers of tokens become numbers, and sums of guessed weights, up to each bin.
@@ -106,64 +124,75 @@ struct window_search {
     if (threadIdx.x == 0) last_weighted = weight_bins::num_bins - 1;
   }
 
-  // Behind a barrier. It leaves behind one. All blocks of a row find the same.
+  // Behind a barrier. It leaves behind one. The first warp searches. All blocks of a row find the same.
   template <bool of_logits>
-  __device__ cut_windows find(const value_bins<of_logits>& bins, float greatest, float factor,
-                              const wanted_cuts& wanted) {
+  __device__ void find(const value_bins<of_logits>& bins, float greatest, float factor, const wanted_cuts& wanted,
+                       cut_windows& windows) {
     constexpr unsigned last_bin = value_bins<of_logits>::last_bin;
     const unsigned in_last = counts[last_bin];
     accumulate(bins, greatest, factor, wanted.least_weight);
+    if (threadIdx.x < parts::warp_threads) {
+      const cut_windows found = first_warp_finds(bins, greatest, factor, wanted, in_last);
+      if (threadIdx.x == 0) windows = found;
+    }
+    __syncthreads();
+  }
+
+ private:
+  template <bool of_logits>
+  __device__ cut_windows first_warp_finds(const value_bins<of_logits>& bins, float greatest, float factor,
+                                          const wanted_cuts& wanted, unsigned in_last) const {
+    constexpr unsigned last_bin = value_bins<of_logits>::last_bin;
     const float total = sums[last_bin];
     // Few tokens may be below the range that a sample had. Others of the last bin have no weight.
     const float margin = 0.125f * fminf(bins.spread(factor), 1) * total + 0x1p-18f * total +
                          static_cast<float>(min(in_last, 32u)) * bins.weight(last_bin, greatest, factor) +
                          (last_weighted > 0 ? sums[last_weighted] - sums[last_weighted - 1] : 0);
     const unsigned last_of_all = last_weighted;
-    const auto window_of = [=](unsigned first, unsigned last) {
-      return value_window{value_bins<of_logits>::mark_of(min(first, last_of_all)),
-                          value_bins<of_logits>::mark_of(min(last, last_of_all))};
+    cut_windows found{{value_window::behind_all(), value_window::behind_all(), value_window::behind_all()}, {0, 0, 0}};
+    const auto note = [&](int w, unsigned first, unsigned last) {
+      first = min(first, last_of_all);
+      found.of[w] = {value_bins<of_logits>::mark_of(first), value_bins<of_logits>::mark_of(min(last, last_of_all))};
+      found.counts_before[w] = first > 0 ? counts[first - 1] : 0;
     };
-    cut_windows found{{value_window::behind_all(), value_window::before_all(), value_window::before_all()}, 0};
     float least = total, most = total;  // what is kept
     if (wanted.top_k > 0) {
       const unsigned bin = min(first_to_reach(counts, wanted.top_k), last_of_all);
-      found.of[cut_windows::of_count] = window_of(bin, bin);
-      if (bin > 0) found.count_before = counts[bin - 1];
+      note(cut_windows::of_count, bin, bin);
       least = bin > 0 ? sums[bin - 1] : 0;
       most = sums[bin];
     }
     if (wanted.by_sum) {
       least = wanted.kept_share * least - margin;
       most = wanted.kept_share * most + margin;
-      const unsigned first = first_to_reach(sums, least), last = max(first, first_to_reach(sums, most));
-      found.of[cut_windows::of_sum] = window_of(first, last);
+      unsigned first, last;
+      first_to_reach(sums, least, most, first, last);
+      note(cut_windows::of_sum, first, last);
       if (first > 0) least = fmaxf(least, sums[first - 1]);
       most = fminf(most + 2 * bins.weight(first, greatest, factor), sums[last]);  // a token more than is asked for
     }
     if (wanted.draws) {
-      const unsigned first = first_to_reach(sums, wanted.drawn_share * least - margin),
-                     last = max(first, first_to_reach(sums, wanted.drawn_share * most + margin));
-      found.of[cut_windows::of_draw] = window_of(first, last);
+      unsigned first, last;
+      first_to_reach(sums, wanted.drawn_share * least - margin, wanted.drawn_share * most + margin, first, last);
+      note(cut_windows::of_draw, first, last);
     }
     return found;
   }
-
- private:
   template <bool of_logits>
   __device__ void accumulate(const value_bins<of_logits>& bins, float greatest, float factor, float least_weight) {
     constexpr unsigned per_thread = weight_bins::bins_per_thread, lanes = parts::warp_threads;
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes, first = threadIdx.x * per_thread;
-    float sum = 0, own_sums[per_thread];
+    float sum = 0, own_sums[per_thread], before = first > 0 ? bins.weight(first - 1, greatest, factor) : 1;
     unsigned count = 0, own_counts[per_thread];
 #pragma unroll
     for (unsigned i = 0; i < per_thread; ++i) {
       const unsigned bin = first + i;
-      const float before = bin > 0 ? bins.weight(bin - 1, greatest, factor) : 1,
-                  weight = bin < bins.last_bin ? bins.weight(bin, greatest, factor) : 0;
+      const float weight = bin < bins.last_bin ? bins.weight(bin, greatest, factor) : 0;
       if (before >= least_weight) {
         sum += static_cast<float>(counts[bin]) * weight;
         if (weight < least_weight) atomicMin(&last_weighted, bin);
       }
+      before = weight;
       own_sums[i] = sum;
       own_counts[i] = count += counts[first + i];
     }
@@ -185,11 +214,16 @@ struct window_search {
     sum_before -= sum;
     count_before -= count;
     __syncthreads();
-#pragma unroll 1
-    for (unsigned w = 0; w < warp; ++w) {
-      sum_before += sums_of_warps[w];
-      count_before += counts_of_warps[w];
+    const unsigned other = lane % weight_bins::warps;
+    float sum_of_warps = other < warp ? sums_of_warps[other] : 0;
+    unsigned count_of_warps = other < warp ? counts_of_warps[other] : 0;
+#pragma unroll
+    for (unsigned distance = 1; distance < weight_bins::warps; distance *= 2) {
+      sum_of_warps += __shfl_xor_sync(parts::full_mask, sum_of_warps, distance);
+      count_of_warps += __shfl_xor_sync(parts::full_mask, count_of_warps, distance);
     }
+    sum_before += sum_of_warps;
+    count_before += count_of_warps;
 #pragma unroll
     for (unsigned i = 0; i < per_thread; ++i) {
       sums[first + i] = sum_before + own_sums[i];
@@ -205,6 +239,13 @@ struct window_search {
     for (unsigned step = weight_bins::num_bins / 2; step > 0; step /= 2)
       if (up_to[bin + step - 1] < target) bin += step;
     return bin;
+  }
+  // Of two targets at once. A warp calls it.
+  template <class T>
+  static __device__ void first_to_reach(const T* up_to, T least, T most, unsigned& first, unsigned& last) {
+    const unsigned bin = first_to_reach(up_to, threadIdx.x % 2 == 0 ? least : most);
+    first = __shfl_sync(parts::full_mask, bin, 0);
+    last = max(first, __shfl_sync(parts::full_mask, bin, 1));
   }
 };
 

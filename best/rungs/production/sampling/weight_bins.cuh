@@ -79,11 +79,15 @@ struct bin_scan {
     if (lane == parts::warp_threads - 1) of_warps[warp] = up_to;
     __syncthreads();
     token_mass before{up_to.sum - own.sum, up_to.count - own.count};
-#pragma unroll 1
-    for (unsigned w = 0; w < warp; ++w) {
-      before.sum += of_warps[w].sum;
-      before.count += of_warps[w].count;
+    const unsigned other = lane % weight_bins::warps;
+    token_mass of_others = other < warp ? of_warps[other] : token_mass{0, 0};
+#pragma unroll
+    for (unsigned distance = 1; distance < weight_bins::warps; distance *= 2) {
+      of_others.sum += __shfl_xor_sync(parts::full_mask, of_others.sum, distance);
+      of_others.count += __shfl_xor_sync(parts::full_mask, of_others.count, distance);
     }
+    before.sum += of_others.sum;
+    before.count += of_others.count;
     if (threadIdx.x == weight_bins::block_threads - 1) total = {before.sum + own.sum, before.count + own.count};
     if (before.measure(by_count) < target && target <= before.measure(by_count) + own.measure(by_count)) {
       unsigned bin = first;

@@ -173,17 +173,29 @@ struct row_levels {
       return weight_of_level<false>(level);
     }
   }
-  // The same without the level, where `greatest` was finite.
-  __host__ __device__ unsigned weight(float value) const {
+  // The same without the level, where `greatest` was finite. The place tells values apart that have one weight. Places
+  // do not fall where logits fall, or where probabilities rise.
+  struct weighed {
+    unsigned weight, place;
+  };
+  static constexpr float weightless = of_logits ? 32 : 0.5f;
+  __host__ __device__ weighed weigh(float value) const {
     if constexpr (of_logits) {
-      const float binary = rounded::multiply(rounded::add(value, -greatest), factor);
-      return weight_at(rounded::add(rounded::greater(binary, -32), 96));
+      const float depth = rounded::less(rounded::multiply(rounded::add(greatest, -value), factor), weightless);
+      return {weight_at(rounded::add(96, -depth)), rounded::bits_of(depth)};
     } else {
       // The level's bits are those of the rounded number. 0.5 and less, and NaN, become 0.
       constexpr unsigned unit = 1u << (23 - level_bits);
-      const float scaled = rounded::greater(rounded::multiply(value, factor), 0.5f);
-      return rounded::to_unsigned(rounded::of_bits((rounded::bits_of(scaled) + unit / 2) & ~(unit - 1)));
+      const float scaled = rounded::greater(rounded::multiply(value, factor), weightless);
+      const unsigned bits = rounded::bits_of(scaled);
+      return {rounded::to_unsigned(rounded::of_bits((bits + unit / 2) & ~(unit - 1))), bits};
     }
+  }
+  __host__ __device__ unsigned weight(float value) const { return weigh(value).weight; }
+  // This place, or the nearest one that may have a weight.
+  static __host__ __device__ unsigned with_weight(unsigned place) {
+    const unsigned without = rounded::bits_of(weightless);
+    return of_logits ? (place < without ? place : without - 1) : (place > without ? place : without + 1);
   }
 
  private:

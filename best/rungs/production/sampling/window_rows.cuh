@@ -23,11 +23,16 @@
 
 namespace rungs::RUNGS_ABI::production {
 
+__device__ inline uint4* places_behind_lists(const sampling_plan& plan, unsigned char* shared) {
+  const unsigned size = plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
+  return reinterpret_cast<uint4*>(shared + sizeof(sampling_memory) + size * sizeof(candidate));
+}
+
 // Bins of the values that a sample of the row has, which is the same in all of its blocks. Clears what is counted.
 template <bool of_logits, class Share>
 __device__ value_bins<of_logits> bins_of_sample(const Share& share, sampling_memory& own, row_blocks& group,
                                                 float factor) {
-  uint4 sampled[4];
+  uint4 sampled[2];
   share.sample(sampled);
   own.windows.clear();
   if (threadIdx.x == 0) own.size = 0;
@@ -50,9 +55,12 @@ __device__ value_bins<of_logits> bins_of_sample(const Share& share, sampling_mem
 template <bool of_logits, class Share>
 __device__ float count_values(const Share& share, const value_bins<of_logits>& bins, sampling_memory& own) {
   float greatest = -INFINITY;
-  share.for_each([&](float value, unsigned) {
-    greatest = rounded::greater(greatest, value);
-    count_bin<value_bins<of_logits>>(own.windows.counts, bins.mark(value));
+  share.template for_each_own<4, false>([&](const auto& values, unsigned) {
+#pragma unroll
+    for (unsigned i = 0; i < Share::vector_items; ++i) {
+      greatest = rounded::greater(greatest, values[i]);
+      count_bin<value_bins<of_logits>>(own.windows.counts, bins.mark(values[i]));
+    }
   });
   return greatest;
 }
@@ -63,24 +71,36 @@ __device__ float greatest_of(const Share& share) {
   return greatest;
 }
 
+// The token of the greatest Gumbel score, from `last` on. Out of the way of others, so that its loop has all registers.
+template <class T, bool resident, bool of_logits>
+__device__ __noinline__ unsigned draw_by_scores(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                                unsigned char* shared, float greatest, candidate last) {
+  auto& own = *reinterpret_cast<sampling_memory*>(shared);
+  row_blocks group(own.blocks, plan.num_blocks);
+  const row_share<T, resident> share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
+                                     places_behind_lists(plan, shared));
+  const unsigned token =
+      best_column(task, share, row_levels<of_logits>(greatest, task.logit_factor), last, random_of(task), row, group);
+  group.settle();
+  return token;
+}
+
 // A row by bins of weights, where windows do not tell, or there are none. Out of the way of others.
 template <class T, bool resident, bool of_logits>
 __device__ __noinline__ void sample_by_weights(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                                                unsigned char* shared, float greatest) {
   auto& own = *reinterpret_cast<sampling_memory*>(shared);
   auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
-  auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
   row_blocks group(own.blocks, plan.num_blocks);
   const bool writes = group.rank() == 0 && threadIdx.x == 0;
   using share_t = row_share<T, resident>;
   using search_t = token_search<share_t, of_logits>;
   const share_t share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
-                      reinterpret_cast<uint4*>(behind_lists));
+                      places_behind_lists(plan, shared));
   const row_levels<of_logits> levels(greatest, task.logit_factor);
   const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
-  const random_source random = random_of(task);
-  const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
+  const weight_sum fraction = draws ? draw_of(task, random_of(task), row) : 0;
   token_cut kept{0, 0};
   unsigned token = 0;
   search_t search(share, levels, task.least_level, plan, own, held, group);
@@ -118,9 +138,10 @@ __device__ __noinline__ void sample_by_weights(const sampling_task<T>& task, con
       kept = found;
   }
 
-  if (task.by_gumbel) token = best_column(task, share, levels, kept.last, random, row, group);
-  if (writes) write_row(task, row, levels, kept, token);
   group.settle();
+  if (task.by_gumbel)
+    token = draw_by_scores<T, resident, of_logits>(task, plan, row, shared, levels.greatest, kept.last);
+  if (writes) write_row(task, row, levels, kept, token);
 }
 
 template <class T, bool resident, bool of_logits>
@@ -128,14 +149,13 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
                                            unsigned char* shared) {
   auto& own = *reinterpret_cast<sampling_memory*>(shared);
   auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
-  auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
   const T* const from = task.data + row * task.stride;
   row_blocks group(own.blocks, plan.num_blocks);
   const bool writes = group.rank() == 0 && threadIdx.x == 0;
 
   using share_t = row_share<T, resident>;
   using search_t = token_search<share_t, of_logits>;
-  const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, reinterpret_cast<uint4*>(behind_lists));
+  const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, places_behind_lists(plan, shared));
   share.begin_copies();
   const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
@@ -164,8 +184,7 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
     return group.settle();
   }
 
-  const random_source random = random_of(task);
-  const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
+  const weight_sum fraction = draws ? draw_of(task, random_of(task), row) : 0;
   token_cut kept{0, 0};
   unsigned token = 0;
   search_t search(share, levels, task.least_level, plan, own, held, group);
@@ -186,17 +205,18 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
                              task.cuts_by_sum ? static_cast<float>(task.sum_share) * 0x1p-32f : 1.0f,
                              static_cast<float>(fraction) * 0x1p-64f,
                              static_cast<float>(weight_of_level<of_logits>(task.least_level)) * 0x1p-31f};
-    const cut_windows windows = own.windows.find(bins, levels.greatest, levels.factor, wanted);
+    own.windows.find(bins, levels.greatest, levels.factor, wanted, own.cuts);
     is_found = search.find_in_windows(
-        bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
+        bins, own.cuts, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
   }
   if (!is_found) {
     group.settle();
     return sample_by_weights<T, resident, of_logits>(task, plan, row, shared, levels.greatest);
   }
-  if (task.by_gumbel) token = best_column(task, share, levels, kept.last, random, row, group);
-  if (writes) write_row(task, row, levels, kept, token);
   group.settle();
+  if (task.by_gumbel)
+    token = draw_by_scores<T, resident, of_logits>(task, plan, row, shared, levels.greatest, kept.last);
+  if (writes) write_row(task, row, levels, kept, token);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
