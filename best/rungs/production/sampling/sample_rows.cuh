@@ -101,6 +101,8 @@ struct sample_rows {
   // Two windows of a flat row of 262,144 columns have up to 4,000 tokens. A longer list leaves less of the first cache.
   static constexpr unsigned long_capacity = 6144;
   static constexpr std::size_t least_columns_of_long_lists = 196'608;
+  // Of a block: threads number their vectors by 16 bits.
+  static constexpr std::size_t most_vectors_of_windows = std::size_t{weight_bins::block_threads} << 16;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
@@ -166,9 +168,10 @@ struct sample_rows {
                    capacity = num_blocks > 1 ? list_capacity : gathered,
                    lists = num_blocks > 1 ? list_capacity + gathered : gathered;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
+    constexpr std::size_t most_of_windows = (most_vectors_of_windows - 1) * row_share<T, false>::vector_items;
     return {num_blocks,
             resident,
-            num_columns >= least_columns_of_windows,
+            num_columns >= least_columns_of_windows && num_columns / num_blocks < most_of_windows,
             false,
             false,
             false,
