@@ -168,7 +168,8 @@ struct sample_rows {
                    capacity = num_blocks > 1 ? list_capacity : gathered,
                    lists = num_blocks > 1 ? list_capacity + gathered : gathered;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
-    constexpr std::size_t most_of_windows = (most_vectors_of_windows - 1) * row_share<T, false>::vector_items;
+    constexpr std::size_t most_of_windows =
+        (most_vectors_of_windows - weight_bins::block_threads) * row_share<T, false>::vector_items;
     return {num_blocks,
             resident,
             num_columns >= least_columns_of_windows && num_columns / num_blocks < most_of_windows,
