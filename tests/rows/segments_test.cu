@@ -460,6 +460,13 @@ TEST_F(Segments, ItemsBetweenMultiplesOfTheirSize) {
     expect_right_between_multiples_of_their_size<unsigned char, 2>(100, size);
     expect_right_between_multiples_of_their_size<unsigned short, 2>(100, size);
   }
+  // Of a block each.
+  for (const std::size_t bytes : {8208, 16'400, 16'416, 40'000, 140'000}) {
+    expect_right_between_multiples_of_their_size<unsigned char, 2>(10, bytes / 2 + 1);
+    expect_right_between_multiples_of_their_size<unsigned short, 2>(10, bytes / 4 + 1);
+    expect_right_between_multiples_of_their_size<unsigned, 2>(10, bytes / 8 + 1);
+    expect_right_between_multiples_of_their_size<unsigned, 4>(10, bytes / 16);
+  }
 }
 
 // Segments of more chunks than one group has, and of so many that chunks grow.
