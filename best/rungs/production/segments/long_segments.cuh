@@ -1,9 +1,9 @@
 // Long segments of one size, reduced by a warp or a block each; few of several parts by a block for each part.
 //
 // Every thread has a piece, so no lane asks which others have one. Aligned segments and others have kernels of their
-// own, without divisions. In graphs on an H200, up to 132 segments of 1 Ki to 32 Ki floats took 0.71 to 0.75 of the
-// time of the kernels for any size and alignment. Blocks of 1,024 threads, and loads that refill each register as soon
-// as it is used, did not help.
+// own, without divisions. Up to 132 segments of 1 Ki to 32 Ki floats took 0.71 to 0.75 of the time of kernels for any
+// size and alignment (in graphs, on an H200). Blocks of 1,024 threads, and loads that refill each register as soon as
+// it is used, did not help.
 #pragma once
 
 #include <cstddef>
