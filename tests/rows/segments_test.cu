@@ -228,7 +228,7 @@ TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
   std::mt19937 engine(23);
   for (const std::size_t num_parts : {1, 2, 3, 8, 9, 16}) {
-    constexpr std::size_t more = 16 * production::least_pieces_by_items;
+    constexpr std::size_t more = 16 * production::least_other_pieces;
     const std::size_t size = ((num_parts - 1) * production::most_part_bytes + more) / sizeof(TypeParam) + 77;
     const std::size_t n = production::few_long_parts / num_parts + 1;
     std::vector<TypeParam> items(n * size + 1);

@@ -442,6 +442,16 @@ std::size_t bytes_of_aggregates(std::size_t num_segments, unsigned num_parts) {
   return parts::mailboxes<T>::bytes(num_segments * num_parts);
 }
 
+// The first of two launches, which leaves aggregates of parts.
+template <class T, class Reduction>
+cudaError_t reduce_parts_of_several(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+                                    cudaStream_t stream) {
+  if constexpr (pieces_of_reduction<Reduction>::in_vectors && fits_mailboxes<T>)
+    if (reduction.items.aligned && are_few_long(num_segments, parts_of.parts_per_segment))
+      return reduce_few_parts<T>(reduction, parts_of, num_segments, stream);
+  return reduce_parts<T>(reduction, parts_of, num_segments * parts_of.parts_per_segment, stream);
+}
+
 // Every segment, accumulated in T. `storage` has bytes_of_aggregates<T>(num_segments, parts_of.parts_per_segment)
 // bytes, and is aligned to 16.
 template <class T, class Reduction>
@@ -454,11 +464,8 @@ cudaError_t reduce_segments(const Reduction& reduction, const segment_parts& par
   const unsigned num_parts = parts_of.parts_per_segment;
   if (num_parts == 1) return reduce_parts<T>(reduction, parts_of, num_segments, stream);
   T* const d_aggregates = static_cast<T*>(storage);
-  const reduction_of of_parts{reduction.items, reduction.op, write_part<T>{d_aggregates}};
-  if (are_few_long(num_segments, num_parts))
-    error = reduce_few_parts<T>(of_parts, parts_of, num_segments, stream);
-  else
-    error = reduce_parts<T>(of_parts, parts_of, num_segments * num_parts, stream);
+  error = reduce_parts_of_several<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
+                                     num_segments, stream);
   if (error != cudaSuccess) return error;
   return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);

@@ -213,12 +213,12 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
   if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
 }
 
-// A block for each part of few segments, in the first of two launches.
-template <bool aligned, class T, class Reduction>
+// A block for each aligned part of few segments, in the first of two launches.
+template <class T, class Reduction>
 __global__ void __launch_bounds__(few_blocks_shape::block_threads, few_blocks_shape::blocks)
     reduce_parts_by_block_kernel(Reduction reduction, few_segment_parts parts_of) {
   meet_other_launch<Reduction>();
-  const T value = reduce_part_by_block<few_blocks_shape, aligned, T>(reduction, parts_of, blockIdx.x);
+  const T value = reduce_part_by_block<few_blocks_shape, true, T>(reduction, parts_of, blockIdx.x);
   if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
 }
 
@@ -252,9 +252,9 @@ inline constexpr bool fits_mailboxes = std::is_trivially_copyable_v<T> && sizeof
 // Up to so many parts of all segments are few.
 inline constexpr std::size_t few_long_parts = 264;
 
-// The least pieces of segments with a block each. Few of those that begin anywhere have one, and of items that are not
-// read by vectors: of many, threads share blocks, which is up to 1.6 times as fast.
-inline constexpr std::size_t least_aligned_pieces = 129, least_unaligned_pieces = 513, least_pieces_by_items = 1025;
+// The least pieces of segments with a block each. Of others than aligned ones only few have one: of many, threads share
+// blocks, which is up to 1.6 times as fast.
+inline constexpr std::size_t least_aligned_pieces = 129, least_other_pieces = 1025;
 
 inline bool are_few_long(std::size_t num_segments, std::size_t num_parts) {
   return num_parts <= most_block_parts && num_segments * num_parts <= few_long_parts;
@@ -279,11 +279,10 @@ cudaError_t try_block_each(const Reduction& reduction, std::size_t segment_items
   };
   const std::size_t pieces = parts::ceil_div(segment_items, piece_items_of_reduction<Reduction>);
   const bool are_few = num_segments <= few_long_parts;
-  if constexpr (!pieces_of_reduction<Reduction>::in_vectors) {
-    return are_few && pieces >= least_pieces_by_items ? launch(few_blocks_shape{}) : cudaSuccess;
-  } else if constexpr (!aligned) {
-    if (!are_few || pieces < least_unaligned_pieces) return cudaSuccess;
-    return pieces <= 1024 ? launch(block_shape<128, 8, 1>{}) : launch(unaligned_blocks_shape{});
+  if constexpr (!aligned) {
+    using shape =
+        std::conditional_t<pieces_of_reduction<Reduction>::in_vectors, unaligned_blocks_shape, few_blocks_shape>;
+    return are_few && pieces >= least_other_pieces ? launch(shape{}) : cudaSuccess;
   } else {
     if (pieces < least_aligned_pieces) return cudaSuccess;
     if (pieces <= 256) return launch(block_shape<32, 8, 1>{});
@@ -308,15 +307,12 @@ cudaError_t try_posts(const Reduction& reduction, const segment_parts& parts_of,
                                   parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
 }
 
-// Parts of few segments in the first of two launches, where no posts can be.
+// Aligned parts of few segments in the first of two launches, where no posts can be.
 template <class T, class Reduction>
 cudaError_t reduce_few_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
                              cudaStream_t stream) {
-  return with_alignment(reduction, [&](auto aligned) {
-    return launch_next<Reduction>(reduce_parts_by_block_kernel<aligned(), T, Reduction>,
-                                  num_segments * parts_of.parts_per_segment, few_blocks_shape::block_threads, stream,
-                                  reduction, few_segment_parts(parts_of));
-  });
+  return launch_next<Reduction>(reduce_parts_by_block_kernel<T, Reduction>, num_segments * parts_of.parts_per_segment,
+                                few_blocks_shape::block_threads, stream, reduction, few_segment_parts(parts_of));
 }
 
 // Reduces segments by a block for each, or for each part, in one launch where that is faster.
