@@ -42,9 +42,11 @@ inline constexpr unsigned most_posted_chunks = 64 * 1024;
 // Fewer segments of up to four chunks are shared out, since most blocks would have none.
 inline constexpr int fewest_own_segments = 64;
 
-// Others are reduced as without it, unless there are so many segments and no more than blocks.
+// Items that chunks at once always suit.
 template <class T, class Item>
 inline constexpr bool are_small_items = sizeof(T) <= 8 && sizeof(Item) <= 4;
+
+// Others have their chunks one by one, unless there are so many segments and no more than blocks.
 template <class T>
 inline constexpr std::size_t fewest_of_large_at_once = sizeof(T) > 8 ? 100 : fewest_own_segments;
 

@@ -101,8 +101,8 @@ __device__ T share_of_unaligned(const InputIteratorT& items, unsigned size, cons
   return folded.value;
 }
 
-// The values of all threads of a block, combined in the order of reduce_shares, in its thread 0. Thread 0
-// combines the warps' values alone: it reads several at once, and no level of shuffles waits for the one before.
+// The values of all threads of a block, combined in the order of reduce_shares, in its thread 0. Thread 0 combines the
+// warps' values alone: it reads several at once, and no level of shuffles waits for the one before.
 template <int threads, class T, class Op>
 __device__ T reduce_full_block(T value, const Op& op) {
   constexpr int warps = threads / parts::warp_threads;
@@ -139,8 +139,8 @@ using many_blocks_shape = block_shape<256, 8, 3>;
 using unaligned_blocks_shape = block_shape<256, 8, 2>;
 inline constexpr unsigned most_block_parts = 16;  // of a segment
 
-// A part reduced by a block. The aggregate is its thread 0's. Parts in vectors have at least as many pieces
-// as the block has threads; of other items there may be fewer.
+// A part reduced by a block. The aggregate is its thread 0's. Parts in vectors have at least as many pieces as the
+// block has threads; of other items there may be fewer.
 template <class shape, bool aligned, class T, class Reduction, class Parts>
 __device__ T reduce_part_by_block(const Reduction& reduction, const Parts& parts_of, std::size_t part) {
   constexpr int threads = shape::threads, at_once = shape::pieces;
