@@ -6,7 +6,9 @@
 #include <cstdint>
 
 #include "rungs/cluster/parts/launch.cuh"
+#include "rungs/operators.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/sampling/frequent_values.cuh"
 #include "rungs/production/sampling/level_window.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
@@ -144,8 +146,9 @@ class token_search {
   static constexpr candidate no_token = 0;
   struct token_range {
     candidate low, high;
+    bool is_tight;  // so that looking for the least and the greatest token would not narrow it
   };
-  static constexpr token_range all_tokens{0, ~candidate{0}};
+  static constexpr token_range all_tokens{0, ~candidate{0}, false};
   static constexpr unsigned counting_lanes = 4, few_tokens = sampling_memory::few_tokens;
   static_assert(few_tokens * counting_lanes == block_threads);
 
@@ -232,8 +235,8 @@ class token_search {
       const value_window window = windows.of[w];
       const window_edges& edges = own_.edges[w];
       const token_cut found = among_listed([&](float value) { return window.has(bins.mark(value)); },
-                                           {candidate{edges.last} << 32, candidate{edges.first} << 32 | ~0u}, by_count,
-                                           target - reached, sum_before);
+                                           {candidate{edges.last} << 32, candidate{edges.first} << 32 | ~0u, true},
+                                           by_count, target - reached, sum_before);
       if (found.last == no_token) return false;
       if (w == cut_windows::of_draw)
         token = column_of_token(found.last);
@@ -288,12 +291,7 @@ class token_search {
   __device__ void list_noted(const value_bins<of_logits>& bins, const cut_windows& windows, unsigned least_weight,
                              unsigned num_noted) {
     const unsigned lane = threadIdx.x % lanes;
-    unsigned up_to = num_noted;
-#pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2) {
-      const unsigned before = __shfl_up_sync(parts::full_mask, up_to, distance);
-      if (lane >= distance) up_to += before;
-    }
+    const unsigned up_to = parts::warp_scan(num_noted, plus{});
     const unsigned total = __shfl_sync(parts::full_mask, up_to, lanes - 1);
     __syncwarp();
 #pragma unroll 1
@@ -385,12 +383,8 @@ class token_search {
           threadIdx.x % lanes < num_blocks ? own_.sums_of_blocks[threadIdx.x % lanes][i] : weight_sum{0});
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     const unsigned size = lane < num_blocks ? own_.sizes[lane] : 0;
-    unsigned behind = size;  // the tokens of the lane's block and those before, as they are gathered
-#pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2) {
-      const unsigned before = __shfl_up_sync(parts::full_mask, behind, distance);
-      if (lane >= distance) behind += before;
-    }
+    // The tokens of the lane's block and those before, as they are gathered.
+    const unsigned behind = parts::warp_scan(size, plus{});
     list_size_ = __shfl_sync(parts::full_mask, behind, lanes - 1);
     is_listed_ = !__any_sync(parts::full_mask, size > plan_.capacity) && list_size_ <= plan_.gathered_capacity;
     if (is_listed_) {
@@ -455,8 +449,7 @@ class token_search {
   __device__ token_cut narrow(ForEach for_each, token_range range, bool by_count, weight_sum needed,
                               weight_sum sum_before) {
     candidate low = range.low, high = range.high;
-    bool is_tight = low != 0;
-    for (;; is_tight = false) {
+    for (bool is_tight = range.is_tight;; is_tight = false) {
       if (!is_tight) {
         candidate least = ~candidate{0}, greatest = 0;
         for_each([&](candidate each) {

@@ -447,7 +447,7 @@ template <class T, class Reduction>
 cudaError_t reduce_parts_of_several(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
                                     cudaStream_t stream) {
   if constexpr (pieces_of_reduction<Reduction>::in_vectors && fits_mailboxes<T>)
-    if (reduction.items.aligned && are_few_long(num_segments, parts_of.parts_per_segment))
+    if (are_few_long(num_segments, parts_of.parts_per_segment))
       return reduce_few_parts<T>(reduction, parts_of, num_segments, stream);
   return reduce_parts<T>(reduction, parts_of, num_segments * parts_of.parts_per_segment, stream);
 }

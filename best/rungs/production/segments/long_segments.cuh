@@ -53,21 +53,12 @@ __device__ T share_of_unaligned(const InputIteratorT& items, unsigned size, cons
   constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
   typename from::template folded<T, Op> folded;
   const item* const begin = from::address(items);
-  const auto by_items = [=](unsigned p) {
-    parts::vector<item> piece;
-#pragma unroll
-    for (unsigned i = 0; i < piece_items; ++i) {
-      const item each = begin[p * piece_items + i];
-      memcpy(reinterpret_cast<unsigned char*>(piece.words) + i * sizeof(item), &each, sizeof(item));
-    }
-    return piece;
-  };
   const unsigned whole = size / piece_items, last = whole - 1;
   const unsigned thread = threadIdx.x;
   const bool has_last = thread == last % threads;
   parts::vector<item> first_piece, last_piece;
-  if (thread == 0) first_piece = by_items(0);
-  if (has_last) last_piece = by_items(last);
+  if (thread == 0) first_piece = load_piece<T>(items, 0, false);
+  if (has_last) last_piece = load_piece<T>(items, last * piece_items, false);
   const unsigned offset = reinterpret_cast<std::uintptr_t>(begin) % 16;
   const auto* at = reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(begin) - offset) + thread;
 #pragma unroll 1
@@ -213,12 +204,15 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
   if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
 }
 
-// A block for each aligned part of few segments, in the first of two launches.
+// A block for each part of few segments, in the first of two launches. One kernel has both alignments: a call compiles
+// enough of them.
 template <class T, class Reduction>
-__global__ void __launch_bounds__(few_blocks_shape::block_threads, few_blocks_shape::blocks)
+__global__ void __launch_bounds__(unaligned_blocks_shape::block_threads, unaligned_blocks_shape::blocks)
     reduce_parts_by_block_kernel(Reduction reduction, few_segment_parts parts_of) {
   meet_other_launch<Reduction>();
-  const T value = reduce_part_by_block<few_blocks_shape, true, T>(reduction, parts_of, blockIdx.x);
+  const T value = reduction.items.aligned
+                      ? reduce_part_by_block<few_blocks_shape, true, T>(reduction, parts_of, blockIdx.x)
+                      : reduce_part_by_block<unaligned_blocks_shape, false, T>(reduction, parts_of, blockIdx.x);
   if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
 }
 
@@ -301,13 +295,12 @@ cudaError_t try_posts(const Reduction& reduction, const segment_parts& parts_of,
   if (const cudaError_t error = parts::is_captured(stream, captured)) return error;
   is_done = !captured;
   if (captured) return cudaSuccess;
-  return parts::launch_overlapped(reduce_by_posts_kernel<aligned, T, Reduction>,
-                                  num_segments * parts_of.parts_per_segment, few_blocks_shape::block_threads, 0, false,
-                                  stream, reduction, few_segment_parts(parts_of),
-                                  parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
+  return parts::launch(reduce_by_posts_kernel<aligned, T, Reduction>, num_segments * parts_of.parts_per_segment,
+                       few_blocks_shape::block_threads, stream, reduction, few_segment_parts(parts_of),
+                       parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
 }
 
-// Aligned parts of few segments in the first of two launches, where no posts can be.
+// Parts of few segments in the first of two launches, where no posts can be.
 template <class T, class Reduction>
 cudaError_t reduce_few_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
                              cudaStream_t stream) {
