@@ -209,14 +209,14 @@ TYPED_TEST(SegmentsOf, VeryManyOfOneSizeHaveTheBitsOfFew) {
 TYPED_TEST(SegmentsOf, BlocksHaveTheBitsOfBlocksThatSegmentsShare) {
   using output = typename TestFixture::output;
   constexpr std::size_t piece = 16 / sizeof(TypeParam), least = production::least_aligned_pieces * piece;
-  constexpr std::size_t n = 2 * production::few_long_parts;
+  constexpr std::size_t n = 2 * production::few_long_segments;
   std::mt19937 engine(25);
   std::vector<TypeParam> items(n * (8 * least + 1) + 1);
   for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 180));
   const device_vector<TypeParam> in(items);
   for (const std::size_t size : {least, least + 1, 2 * least - 1, 4 * least, 8 * least, 8 * least + 1})
     for (const std::size_t first : {0, 1})
-      for (const std::size_t few : {std::size_t{1}, production::few_long_parts}) {
+      for (const std::size_t few : {std::size_t{1}, production::few_long_segments}) {
         SCOPED_TRACE(testing::Message() << few << " segments of " << size << ", offset " << first);
         expect_bits_of_few<output>(in.items + first, n, size, few, {0, n - few});
       }
@@ -227,10 +227,11 @@ TYPED_TEST(SegmentsOf, BlocksHaveTheBitsOfBlocksThatSegmentsShare) {
 TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {
   using output = typename TestFixture::output;
   std::mt19937 engine(23);
-  for (const std::size_t num_parts : {1, 2, 3, 8, 9, 16}) {
+  for (const std::size_t num_parts : {1, 5, 6, 16, 64, 65, 129}) {
     constexpr std::size_t more = 16 * production::least_other_pieces;
-    const std::size_t size = ((num_parts - 1) * production::most_part_bytes + more) / sizeof(TypeParam) + 77;
-    const std::size_t n = production::few_long_parts / num_parts + 1;
+    const std::size_t size = ((num_parts - 1) * production::least_part_bytes + more) / sizeof(TypeParam) + 77;
+    const std::size_t few = num_parts == 1 ? production::few_long_segments : production::few_long_parts;
+    const std::size_t n = few / num_parts + 1;
     std::vector<TypeParam> items(n * size + 1);
     for (TypeParam& item : items) item = TypeParam(0.7f * static_cast<float>(engine() % 100));
     const device_vector<TypeParam> in(items);
@@ -244,6 +245,56 @@ TYPED_TEST(SegmentsOf, ManyLongOnesOfOneSizeHaveTheBitsOfFew) {
       }
     }
   }
+}
+
+// Parts of segments of this size make up a segment, and a block's threads have a piece of each part.
+template <class Item>
+void expect_whole_parts(std::size_t size) {
+  using reduction =
+      production::reduction_of<production::segment_items<const Item*>, plus, production::write_part<Item>>;
+  constexpr unsigned most_parts = production::most_block_parts<Item>;
+  constexpr std::size_t block_items = production::part_blocks_shape<true>::block_threads * 16 / sizeof(Item);
+  const production::segment_parts parts = production::parts_of_segments<Item, reduction>(size);
+  ASSERT_GT(parts.parts_per_segment, 1u) << size;
+  const std::size_t last = size - std::size_t{parts.parts_per_segment - 1} * parts.part_items;
+  EXPECT_LE(last, parts.part_items) << size;
+  EXPECT_GE(last, block_items) << size;
+  EXPECT_EQ(parts.part_items * sizeof(Item) % 16, 0u) << size;
+  const std::size_t bytes = size * sizeof(Item);
+  if (bytes <= most_parts * production::most_part_bytes) EXPECT_LE(parts.parts_per_segment, most_parts) << size;
+  const production::undivided_parts undivided(parts);
+  const auto divided = [&](unsigned part) {  // as on the device
+    return static_cast<unsigned>((std::uint64_t{part} * undivided.inverse >> 32) >> undivided.shift);
+  };
+  for (const unsigned segment : {0u, 1u, 1000u, 0x7fffffffu / parts.parts_per_segment - 1})
+    for (const unsigned of_segment : {0u, parts.parts_per_segment - 1})
+      EXPECT_EQ(divided(segment * parts.parts_per_segment + of_segment), segment) << parts.parts_per_segment;
+}
+
+// Of 1,048,448,016 bytes, parts that are as even as possible would leave a last one of less than a block's pieces.
+constexpr std::size_t bytes_with_a_short_part = (std::size_t{8000} * 8192 - 7999) * 16;
+
+TEST(PartsOfSegments, OfAnySize) {
+  std::mt19937_64 engine(31);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::size_t size = production::most_part_bytes + 1 + engine() % (std::size_t{1} << (i % 18 + 17));
+    expect_whole_parts<unsigned char>(size);
+    expect_whole_parts<float>(size);
+    expect_whole_parts<double>(size);
+  }
+  for (const std::size_t more : {0, 1, 15, 16, 4096}) expect_whole_parts<unsigned char>(bytes_with_a_short_part + more);
+}
+
+TEST_F(Segments, OfAGigabyte) {
+  unsigned char* ones;
+  if (cudaMalloc(&ones, bytes_with_a_short_part) != cudaSuccess) {
+    cudaGetLastError();
+    GTEST_SKIP() << "not enough memory for " << bytes_with_a_short_part << " bytes";
+  }
+  const std::unique_ptr<unsigned char, cudaError_t (*)(void*)> owner(ones, [](void* p) { return cudaFree(p); });
+  ASSERT_EQ(cudaMemset(ones, 1, bytes_with_a_short_part), cudaSuccess);
+  const auto sums = found_by<unsigned>(sum_call, static_cast<const unsigned char*>(ones), 1, bytes_with_a_short_part);
+  EXPECT_EQ(sums[0], bytes_with_a_short_part);
 }
 
 // A page of so many bytes, of which only the number counts.

@@ -537,7 +537,7 @@ class DeviceSegmentedReduce {
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
                             const device::fixed_segments& segments, cudaStream_t stream) {
     if (segments.segment_size > 0xffffffff) return cudaErrorInvalidValue;
-    const production::segment_parts parts_of = production::parts_of_segments<Reduction>(segments.segment_size);
+    const production::segment_parts parts_of = production::parts_of_segments<T, Reduction>(segments.segment_size);
     const std::size_t bytes = production::bytes_of_aggregates<T>(segments.num_segments, parts_of.parts_per_segment);
     char* region;
     cudaError_t error;

@@ -374,61 +374,65 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   constexpr std::integral_constant<int, 8> eight;
   const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of_reduction<Reduction>);
   constexpr bool in_vectors = pieces_of_reduction<Reduction>::in_vectors;
-  if constexpr (in_vectors && Reduction::leaves_aggregates) {
-    return launch(std::integral_constant<int, 256>{}, eight);  // they have at least 64 KB
-  } else {
-    using item = typename pieces_of_reduction<Reduction>::item;
-    if constexpr (in_vectors && !Reduction::takes_aggregates) {
-      const std::size_t bytes = parts_of.segment_items * sizeof(item);
-      const bool aligned = reduction.items.aligned;
-      if (are_short<item>(bytes, num_parts, aligned)) {
-        if (meet_in_banks<item>(bytes))
-          return reduce_short<short_shape<8, true>, T>(reduction, parts_of, num_parts, stream);
-        if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
-        if (pieces <= 8) return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
-        return reduce_short<short_shape<16>, T>(reduction, parts_of, num_parts, stream);
-      }
-      if constexpr (sizeof(item) < 4)
-        if (!aligned && bytes >= short_tile_shape::least_bytes && bytes <= short_tile_shape::most_bytes &&
-            num_parts * bytes <= short_tile_shape::most_total_bytes)
-          return reduce_tiles<T>(reduction, parts_of, num_parts, stream);
+  using item = typename pieces_of_reduction<Reduction>::item;
+  if constexpr (in_vectors && !Reduction::takes_aggregates) {
+    const std::size_t bytes = parts_of.segment_items * sizeof(item);
+    const bool aligned = reduction.items.aligned;
+    if (are_short<item>(bytes, num_parts, aligned)) {
+      if (meet_in_banks<item>(bytes))
+        return reduce_short<short_shape<8, true>, T>(reduction, parts_of, num_parts, stream);
+      if (pieces <= 2) return reduce_short<short_shape<2>, T>(reduction, parts_of, num_parts, stream);
+      if (pieces <= 8) return reduce_short<short_shape<8>, T>(reduction, parts_of, num_parts, stream);
+      return reduce_short<short_shape<16>, T>(reduction, parts_of, num_parts, stream);
     }
-    // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
-    // time; lanes without a piece do not change the order. Aggregates are few.
-    if constexpr (!Reduction::takes_aggregates) {
-      if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
-        if constexpr (!in_vectors || sizeof(item) == 1)
-          if (pieces <= 1) return launch(one, one);
-        if constexpr (!in_vectors) {
-          if (pieces <= 2) return launch(two, one);
-          if (pieces <= 4) return launch(four, one);
-          if (pieces <= 8) return launch(eight, one);
-        }
-        if (pieces <= 16) return launch(eight, two);
-      }
-      if (pieces <= 32) return launch(eight, four);
-    }
-    if (pieces <= 64) return launch(eight, eight);
-    if (pieces <= 128) return launch(std::integral_constant<int, 16>{}, eight);
-    if (pieces <= 256) return launch(std::integral_constant<int, 32>{}, eight);
-    if (pieces <= 512) return launch(std::integral_constant<int, 64>{}, eight);
-    if (pieces <= 1024) return launch(std::integral_constant<int, 128>{}, eight);
-    return launch(std::integral_constant<int, 256>{}, eight);
+    if constexpr (sizeof(item) < 4)
+      if (!aligned && bytes >= short_tile_shape::least_bytes && bytes <= short_tile_shape::most_bytes &&
+          num_parts * bytes <= short_tile_shape::most_total_bytes)
+        return reduce_tiles<T>(reduction, parts_of, num_parts, stream);
   }
+  // Threads take several short parts at once, where there are many. Of few each has its own threads, which takes less
+  // time; lanes without a piece do not change the order. Aggregates are few.
+  if constexpr (!Reduction::takes_aggregates) {
+    if (parts_of.parts_per_segment == 1 && num_parts > few_short_parts) {
+      if constexpr (!in_vectors || sizeof(item) == 1)
+        if (pieces <= 1) return launch(one, one);
+      if constexpr (!in_vectors) {
+        if (pieces <= 2) return launch(two, one);
+        if (pieces <= 4) return launch(four, one);
+        if (pieces <= 8) return launch(eight, one);
+      }
+      if (pieces <= 16) return launch(eight, two);
+    }
+    if (pieces <= 32) return launch(eight, four);
+  }
+  if (pieces <= 64) return launch(eight, eight);
+  if (pieces <= 128) return launch(std::integral_constant<int, 16>{}, eight);
+  if (pieces <= 256) return launch(std::integral_constant<int, 32>{}, eight);
+  if (pieces <= 512) return launch(std::integral_constant<int, 64>{}, eight);
+  if (pieces <= 1024) return launch(std::integral_constant<int, 128>{}, eight);
+  return launch(std::integral_constant<int, 256>{}, eight);
 }
 
-// Longer segments are reduced in parts of so many bytes. A second launch combines their aggregates, unless the parts
-// are few (long_segments.cuh).
-inline constexpr std::size_t most_part_bytes = 128 * 1024;
+// Longer segments are reduced in parts of so many bytes: as short as gives a segment up to most_block_parts of them. A
+// second launch combines their aggregates, unless the parts are few (long_segments.cuh).
+inline constexpr std::size_t most_part_bytes = 128 * 1024, least_part_bytes = 32 * 1024;
 
-// Parts of whole pieces, as even as these allow.
-template <class Reduction>
+// Parts of whole pieces, as even as these allow. Aggregates are of type T.
+template <class T, class Reduction>
 segment_parts parts_of_segments(std::size_t segment_items) {
   constexpr std::size_t item_bytes = sizeof(typename pieces_of_reduction<Reduction>::item);
   constexpr std::size_t piece_items = piece_items_of_reduction<Reduction>;
-  const std::size_t most_parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);
-  if (most_parts <= 1) return {segment_items, 1, static_cast<unsigned>(segment_items)};
-  const std::size_t part_items = parts::ceil_div(segment_items, most_parts * piece_items) * piece_items;
+  const std::size_t bytes = segment_items * item_bytes;
+  if (bytes <= most_part_bytes) return {segment_items, 1, static_cast<unsigned>(segment_items)};
+  std::size_t part_bytes = parts::ceil_div(bytes, most_block_parts<T>);
+  if (part_bytes < least_part_bytes) part_bytes = least_part_bytes;
+  if (part_bytes > most_part_bytes) part_bytes = most_part_bytes;
+  const std::size_t most_parts = parts::ceil_div(bytes, part_bytes);
+  std::size_t part_items = parts::ceil_div(segment_items, most_parts * piece_items) * piece_items;
+  if constexpr (pieces_of_reduction<Reduction>::in_vectors) {  // threads of a block have a piece of the last one each
+    constexpr std::size_t least = part_blocks_shape<true>::block_threads * piece_items;
+    while (segment_items % part_items != 0 && segment_items % part_items < least) part_items += piece_items;
+  }
   return {segment_items, static_cast<unsigned>(parts::ceil_div(segment_items, part_items)),
           static_cast<unsigned>(part_items)};
 }
@@ -438,18 +442,8 @@ template <class T>
 std::size_t bytes_of_aggregates(std::size_t num_segments, unsigned num_parts) {
   if (num_parts == 1) return 0;
   const std::size_t bytes = num_segments * num_parts * sizeof(T);
-  if (!fits_mailboxes<T> || !are_few_long(num_segments, num_parts)) return bytes;
+  if (!fits_mailboxes<T> || !are_few_long<T>(num_segments, num_parts)) return bytes;
   return parts::mailboxes<T>::bytes(num_segments * num_parts);
-}
-
-// The first of two launches, which leaves aggregates of parts.
-template <class T, class Reduction>
-cudaError_t reduce_parts_of_several(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
-                                    cudaStream_t stream) {
-  if constexpr (pieces_of_reduction<Reduction>::in_vectors && fits_mailboxes<T>)
-    if (are_few_long(num_segments, parts_of.parts_per_segment))
-      return reduce_few_parts<T>(reduction, parts_of, num_segments, stream);
-  return reduce_parts<T>(reduction, parts_of, num_segments * parts_of.parts_per_segment, stream);
 }
 
 // Every segment, accumulated in T. `storage` has bytes_of_aggregates<T>(num_segments, parts_of.parts_per_segment)
@@ -464,8 +458,8 @@ cudaError_t reduce_segments(const Reduction& reduction, const segment_parts& par
   const unsigned num_parts = parts_of.parts_per_segment;
   if (num_parts == 1) return reduce_parts<T>(reduction, parts_of, num_segments, stream);
   T* const d_aggregates = static_cast<T*>(storage);
-  error = reduce_parts_of_several<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
-                                     num_segments, stream);
+  error = leave_aggregates<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}}, parts_of,
+                              num_segments, stream);
   if (error != cudaSuccess) return error;
   return reduce_parts<T>(reduction_of{aggregates_of_parts<T>{{d_aggregates, false}}, reduction.op, reduction.write},
                          segment_parts{num_parts, 1, num_parts}, num_segments, stream);

@@ -14,6 +14,7 @@
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/tags.cuh"
+#include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/segments/pieces.cuh"
 #include "rungs/production/segments/segment_parts.cuh"
@@ -124,11 +125,17 @@ template <int threads, int pieces, int blocks_>
 struct block_shape : part_shape<threads, pieces> {
   static constexpr int block_threads = threads, blocks = blocks_;
 };
-// Few blocks have more on their way than many: 64 KB each. Pieces that begin anywhere take twice the registers.
+// Few segments have more on their way than many: 64 KB each. Pieces that begin anywhere take twice the registers.
 using few_blocks_shape = block_shape<256, 16, 1>;
 using many_blocks_shape = block_shape<256, 8, 3>;
 using unaligned_blocks_shape = block_shape<256, 8, 2>;
-inline constexpr unsigned most_block_parts = 16;  // of a segment
+// Of parts, which are shorter, more blocks are resident: where pieces begin anywhere, eight on their way in two blocks
+// took up to 1.2 times as long as four in four.
+template <bool aligned>
+using part_blocks_shape = std::conditional_t<aligned, block_shape<256, 8, 4>, block_shape<256, 4, 4>>;
+// Of a segment. Eight lanes combine up to 64 pieces of aggregates, in the second launch, too. A thread awaits one.
+template <class T>
+inline constexpr unsigned most_block_parts = 64 * (piece_items_of<const T*> < 4 ? piece_items_of<const T*> : 4);
 
 // A part reduced by a block. The aggregate is its thread 0's. Parts in vectors have at least as many pieces as the
 // block has threads; of other items there may be fewer.
@@ -155,35 +162,38 @@ struct undivided_segments {
   __device__ unsigned size(std::size_t) const { return segment_items; }
 };
 
-// Parts of few segments: segment_parts with a multiplication in place of the division, which takes longer than a load.
-struct few_segment_parts {
-  unsigned segment_items, part_items, parts_per_segment, inverse;
+// segment_parts of two or more parts each, of fewer than 2^31 parts: with a multiplication in place of the division,
+// which takes longer than a load.
+struct undivided_parts {
+  std::size_t segment_items;
+  unsigned part_items, parts_per_segment, inverse = 0;
+  int shift = 0;
 
-  explicit few_segment_parts(const segment_parts& parts)
-      : segment_items(static_cast<unsigned>(parts.segment_items)),
-        part_items(parts.part_items),
-        parts_per_segment(parts.parts_per_segment),
-        inverse(0x10000 / parts.parts_per_segment + 1) {}
+  explicit undivided_parts(const segment_parts& parts)
+      : segment_items(parts.segment_items), part_items(parts.part_items), parts_per_segment(parts.parts_per_segment) {
+    while (1ull << (shift + 1) < parts_per_segment) ++shift;
+    inverse = static_cast<unsigned>(parts::ceil_div(1ull << (32 + shift), parts_per_segment));
+  }
 
-  // Exact for up to few_long_parts parts.
-  __device__ unsigned segment(std::size_t part) const { return static_cast<unsigned>(part) * inverse >> 16; }
+  __device__ unsigned segment(std::size_t part) const {
+    return __umulhi(static_cast<unsigned>(part), inverse) >> shift;
+  }
   __device__ unsigned in_segment(std::size_t part) const {
     return static_cast<unsigned>(part) - segment(part) * parts_per_segment;
   }
-  __device__ std::size_t begin_in_segment(std::size_t part) const { return in_segment(part) * part_items; }
+  __device__ std::size_t begin_in_segment(std::size_t part) const { return in_segment(part) * std::size_t{part_items}; }
   __device__ std::size_t begin(std::size_t part) const {
-    return segment(part) * std::size_t{segment_items} + begin_in_segment(part);
+    return segment(part) * segment_items + begin_in_segment(part);
   }
   __device__ unsigned size(std::size_t part) const {
-    const unsigned behind = segment_items - in_segment(part) * part_items;
-    return behind < part_items ? behind : part_items;
+    return static_cast<unsigned>(parts::at_most(segment_items - begin_in_segment(part), part_items));
   }
 };
 
 // Called by the first warp. Combines the aggregates of a segment's parts, in shared memory at a multiple of 16 bytes.
 // The order is that of the second launch, by which other segments of several parts are reduced.
 template <class T, class Reduction>
-__device__ void combine_parts(const Reduction& reduction, const few_segment_parts& parts_of, const T* aggregates) {
+__device__ void combine_parts(const Reduction& reduction, const undivided_parts& parts_of, const T* aggregates) {
   constexpr unsigned lanes = 8;
   using share = share_of_items<lanes, T, const T*, std::decay_t<decltype(reduction.op)>, 1>;
   const unsigned num_parts = parts_of.parts_per_segment;
@@ -204,27 +214,24 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
   if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
 }
 
-// A block for each part of few segments, in the first of two launches. One kernel has both alignments: a call compiles
-// enough of them.
-template <class T, class Reduction>
-__global__ void __launch_bounds__(unaligned_blocks_shape::block_threads, unaligned_blocks_shape::blocks)
-    reduce_parts_by_block_kernel(Reduction reduction, few_segment_parts parts_of) {
+// A block for each part, in the first of two launches.
+template <bool aligned, class T, class Reduction>
+__global__ void __launch_bounds__(part_blocks_shape<aligned>::block_threads, part_blocks_shape<aligned>::blocks)
+    reduce_parts_by_block_kernel(Reduction reduction, undivided_parts parts_of) {
   meet_other_launch<Reduction>();
-  const T value = reduction.items.aligned
-                      ? reduce_part_by_block<few_blocks_shape, true, T>(reduction, parts_of, blockIdx.x)
-                      : reduce_part_by_block<unaligned_blocks_shape, false, T>(reduction, parts_of, blockIdx.x);
+  const T value = reduce_part_by_block<part_blocks_shape<aligned>, aligned, T>(reduction, parts_of, blockIdx.x);
   if (threadIdx.x == 0) reduction.write(blockIdx.x, value, true);
 }
 
 // A block for each part. That of a segment's last part gathers what the others post under a tag of the call.
 template <bool aligned, class T, class Reduction>
-__global__ void __launch_bounds__(few_blocks_shape::block_threads, few_blocks_shape::blocks)
-    reduce_by_posts_kernel(Reduction reduction, few_segment_parts parts_of, parts::mailboxes<T> mailboxes,
+__global__ void __launch_bounds__(part_blocks_shape<aligned>::block_threads, part_blocks_shape<aligned>::blocks)
+    reduce_by_posts_kernel(Reduction reduction, undivided_parts parts_of, parts::mailboxes<T> mailboxes,
                            parts::tag of_call) {
-  alignas(16) __shared__ T aggregates[most_block_parts];
+  alignas(16) __shared__ T aggregates[most_block_parts<T>];
   const unsigned last = parts_of.parts_per_segment - 1, part = parts_of.in_segment(blockIdx.x);
   if (part != last && threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
-  const T value = reduce_part_by_block<few_blocks_shape, aligned, T>(reduction, parts_of, blockIdx.x);
+  const T value = reduce_part_by_block<part_blocks_shape<aligned>, aligned, T>(reduction, parts_of, blockIdx.x);
   if (part != last) {
     if (threadIdx.x == 0) mailboxes.post(blockIdx.x, value, of_call);
     return;
@@ -243,15 +250,16 @@ __global__ void __launch_bounds__(few_blocks_shape::block_threads, few_blocks_sh
 template <class T>
 inline constexpr bool fits_mailboxes = std::is_trivially_copyable_v<T> && sizeof(T) <= 40;
 
-// Up to so many parts of all segments are few.
-inline constexpr std::size_t few_long_parts = 264;
+// Up to so many segments are few, and so many parts of all segments: eight on each multiprocessor of an H200.
+inline constexpr std::size_t few_long_segments = 264, few_long_parts = 1056;
 
 // The least pieces of segments with a block each. Of others than aligned ones only few have one: of many, threads share
 // blocks, which is up to 1.6 times as fast.
 inline constexpr std::size_t least_aligned_pieces = 129, least_other_pieces = 1025;
 
-inline bool are_few_long(std::size_t num_segments, std::size_t num_parts) {
-  return num_parts <= most_block_parts && num_segments * num_parts <= few_long_parts;
+template <class T>
+bool are_few_long(std::size_t num_segments, std::size_t num_parts) {
+  return num_parts <= most_block_parts<T> && num_segments * num_parts <= few_long_parts;
 }
 
 // Calls call(whether parts are aligned), as a constant.
@@ -272,7 +280,7 @@ cudaError_t try_block_each(const Reduction& reduction, std::size_t segment_items
                          stream, reduction, undivided_segments{static_cast<unsigned>(segment_items)});
   };
   const std::size_t pieces = parts::ceil_div(segment_items, piece_items_of_reduction<Reduction>);
-  const bool are_few = num_segments <= few_long_parts;
+  const bool are_few = num_segments <= few_long_segments;
   if constexpr (!aligned) {
     using shape =
         std::conditional_t<pieces_of_reduction<Reduction>::in_vectors, unaligned_blocks_shape, few_blocks_shape>;
@@ -296,16 +304,19 @@ cudaError_t try_posts(const Reduction& reduction, const segment_parts& parts_of,
   is_done = !captured;
   if (captured) return cudaSuccess;
   return parts::launch(reduce_by_posts_kernel<aligned, T, Reduction>, num_segments * parts_of.parts_per_segment,
-                       few_blocks_shape::block_threads, stream, reduction, few_segment_parts(parts_of),
+                       part_blocks_shape<aligned>::block_threads, stream, reduction, undivided_parts(parts_of),
                        parts::mailboxes<T>(static_cast<char*>(storage)), parts::draw_tag());
 }
 
-// Parts of few segments in the first of two launches, where no posts can be.
+// Parts of segments in the first of two launches, which leaves their aggregates.
 template <class T, class Reduction>
-cudaError_t reduce_few_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
+cudaError_t leave_aggregates(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_segments,
                              cudaStream_t stream) {
-  return launch_next<Reduction>(reduce_parts_by_block_kernel<T, Reduction>, num_segments * parts_of.parts_per_segment,
-                                few_blocks_shape::block_threads, stream, reduction, few_segment_parts(parts_of));
+  return with_alignment(reduction, [&](auto aligned) {
+    return launch_next<Reduction>(
+        reduce_parts_by_block_kernel<aligned(), T, Reduction>, num_segments * parts_of.parts_per_segment,
+        part_blocks_shape<aligned()>::block_threads, stream, reduction, undivided_parts(parts_of));
+  });
 }
 
 // Reduces segments by a block for each, or for each part, in one launch where that is faster.
@@ -317,7 +328,7 @@ cudaError_t try_blocks(const Reduction& reduction, const segment_parts& parts_of
     return with_alignment(reduction, [&](auto aligned) {
       if (parts_of.parts_per_segment == 1)
         return try_block_each<aligned(), T>(reduction, parts_of.segment_items, num_segments, is_done, stream);
-      if (are_few_long(num_segments, parts_of.parts_per_segment))
+      if (are_few_long<T>(num_segments, parts_of.parts_per_segment))
         return try_posts<aligned(), T>(reduction, parts_of, num_segments, storage, is_done, stream);
       return cudaSuccess;
     });
