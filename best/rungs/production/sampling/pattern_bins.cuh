@@ -1,8 +1,9 @@
 // A row of bfloat16 logits by its patterns: each bin has one of them, so counts give all sums of weights, exactly.
 //
-// The row is read once, by one block, and counted before its greatest item is known. Tokens of a pattern have one
-// weight. So each cut is a pattern, and a number of its tokens, in the order of columns. Counts are also noted a few
-// times on the way. They tell in which part of the row a token is, and that part alone is read again.
+// The row is read once, by one block, and counted before its greatest item is known. Each thread has four loads on
+// their way. The items of vectors that are not whole are counted one by one, out of the loop. Tokens of a pattern have
+// one weight. So each cut is a pattern, and a number of its tokens, in the order of columns. Counts are also noted a
+// few times on the way. They tell in which part of the row a token is, and that part alone is read again.
 //
 // Bins are those of magnitudes from 2^-25 to 2^7, and of both signs. What is beyond is in the last bins. Where it
 // matters, the row is read once more, to see whether an outer bin has one value alone, as of zeros. If not, the search
@@ -22,7 +23,7 @@ namespace rungs::RUNGS_ABI::production {
 struct pattern_bins {
   static constexpr unsigned of_sign = 32 * 128, num = 2 * of_sign, block_threads = weight_bins::block_threads;
   static constexpr unsigned least = (127 - 25) << 7, greatest = least + of_sign - 1;  // of magnitudes
-  static constexpr unsigned vector_items = 8, tile_items = block_threads * vector_items, tiles_at_once = 2,
+  static constexpr unsigned vector_items = 8, tile_items = block_threads * vector_items, tiles_at_once = 4,
                             tiles_of_part_at_once = 8;
   static constexpr unsigned most_parts = 5, most_tiles_of_part = 16;
   static constexpr unsigned most_columns = most_parts * most_tiles_of_part * tile_items - vector_items;
@@ -38,11 +39,11 @@ struct pattern_bins {
   static __host__ __device__ float value_of(unsigned bin) {
     return bin == 0 ? 0 : rounded::of_bits(pattern_of(bin) << 16);
   }
-  // Where the counts of two patterns lie, in halves of a word, if all counts begin at `address`, less than 2^15.
-  static __device__ unsigned two_places(unsigned two, unsigned address) {
+  // The bytes before the counts of two patterns, in halves of a word.
+  static __device__ unsigned two_places(unsigned two) {
     constexpr unsigned both = 0x00010001;
-    const unsigned magnitudes = __vminu2(__vmaxu2(two & 0x7fff7fff, least * both), greatest * both);
-    return magnitudes * 4 + (address - least * 4) * both + (two >> 1 & 0x40004000);
+    const unsigned magnitudes = __viaddmin_s16x2_relu(two & 0x7fff7fff, (0x10000 - least) * both, (of_sign - 1) * both);
+    return magnitudes * 4 | (two >> 1 & 0x40004000);
   }
   static __device__ void count(unsigned* counts, const uint4& vector) {
     count_two(counts, vector.x);
@@ -51,17 +52,18 @@ struct pattern_bins {
     count_two(counts, vector.w);
   }
   static __device__ void count_two(unsigned* counts, unsigned two) {
+    const unsigned places = two_places(two);
 #ifdef __CUDA_ARCH__
-    // The upper half of an address is the block's rank in its cluster.
     const auto address = static_cast<unsigned>(__cvta_generic_to_shared(counts));
-    const unsigned places = two_places(two, address & 0xffff);
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(__byte_perm(places, address, 0x7610)) : "memory");
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(__byte_perm(places, address, 0x7632)) : "memory");
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address + (places & 0xffff)) : "memory");
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address + (places >> 16)) : "memory");
 #else
-    const unsigned places = two_places(two, 0);
     atomicAdd(counts + (places & 0xffff) / 4, 1u);
     atomicAdd(counts + (places >> 16) / 4, 1u);
 #endif
+  }
+  static __device__ void count_one(unsigned* counts, unsigned pattern) {
+    atomicAdd(counts + (two_places(pattern) & 0xffff) / 4, 1u);
   }
 };
 
@@ -137,6 +139,7 @@ struct pattern_memory {
   unsigned first_of_warps[pattern_bins::warps];
   outer_patterns outer_of_warps[pattern_bins::warps];
   pattern_cut found[3];
+  alignas(16) unsigned short edges[3 * pattern_bins::vector_items];  // the last eight are NaN
   unsigned matches[pattern_bins::most_tiles_of_part * pattern_bins::warps], column;
 };
 
@@ -156,8 +159,25 @@ struct pattern_row {
   }
   __device__ const void* first_item() const { return reinterpret_cast<const unsigned short*>(from) + before; }
   __device__ bool has(unsigned item) const { return item - before < size; }
+  __device__ bool is_whole(unsigned place) const { return place - first_whole < num_whole; }
+  // The nearest whole vector.
+  __device__ uint4 read_whole(unsigned place) const {
+    place = min(max(place, first_whole), first_whole + num_whole - 1);
+    uint4 vector;
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
+                 : "=r"(vector.x), "=r"(vector.y), "=r"(vector.z), "=r"(vector.w)
+                 : "l"(from + place));
+    return vector;
+  }
+  // Of the vectors before and behind whole ones. All but the row's items are NaN.
+  __device__ unsigned short edge_item(unsigned i) const {
+    const unsigned place = i < vector_items ? 0 : first_whole + num_whole;
+    const unsigned item = place * vector_items + i % vector_items;
+    const bool is_one = i < 2 * vector_items && !is_whole(place) && has(item);
+    return is_one ? reinterpret_cast<const unsigned short*>(from)[item] : 0xffff;
+  }
   __device__ uint4 read(unsigned place) const {
-    if (place - first_whole < num_whole) return __ldg(from + place);
+    if (is_whole(place)) return __ldg(from + place);
     unsigned words[4];
     const auto* const items = reinterpret_cast<const unsigned short*>(from);
 #pragma unroll
@@ -178,6 +198,14 @@ struct pattern_row {
       if ((words[i] & high) == pattern << 16) mask |= 2u << 2 * i;
     }
     return mask;
+  }
+  // How many items of a vector have a pattern.
+  static __device__ unsigned num_of(const uint4& vector, unsigned pattern) {
+    constexpr unsigned both = 0x00010001;
+    const unsigned low = pattern == 0 ? 0x7fff7fff : 0xffffffff, two = pattern * both;
+    const unsigned others = __vminu2((vector.x & low) ^ two, both) + __vminu2((vector.y & low) ^ two, both) +
+                            __vminu2((vector.z & low) ^ two, both) + __vminu2((vector.w & low) ^ two, both);
+    return vector_items - (others & 0xffff) - (others >> 16);
   }
   // The column of the `number`th item of a mask.
   __device__ unsigned column_of(unsigned place, unsigned mask, unsigned number) const {
@@ -217,25 +245,41 @@ class pattern_search {
     tiles_of_part_ = (least_tiles + bins::tiles_at_once - 1) / bins::tiles_at_once * bins::tiles_at_once;
   }
 
-  // Counts the row. False where its greatest item is beyond what bins tell apart.
-  __device__ bool count(float& greatest) {
+  // Counts the row. False where its greatest item is beyond what bins tell apart. `meanwhile` is called while the first
+  // items come.
+  template <class Meanwhile>
+  __device__ bool count(float& greatest, Meanwhile meanwhile) {
+    uint4 ahead[bins::tiles_at_once];
+#pragma unroll
+    for (unsigned i = 0; i < bins::tiles_at_once; ++i) ahead[i] = row_.read_whole(place_in(i));
 #pragma unroll
     for (unsigned i = 0; i < bins::per_thread / 4; ++i)
       reinterpret_cast<uint4*>(own_.counts)[threadIdx.x + i * bins::block_threads] = {0, 0, 0, 0};
-    uint4 ahead[bins::tiles_at_once];
-    read_tiles(0, ahead);
+    unsigned edge_item = 0;
+    if (threadIdx.x < 3 * bins::vector_items) {
+      edge_item = row_.edge_item(threadIdx.x);
+      own_.edges[threadIdx.x] = static_cast<unsigned short>(edge_item);
+    }
+    meanwhile();
     __syncthreads();
+    if (threadIdx.x < bins::vector_items) bins::count_one(own_.counts, edge_item);
+    unsigned part = 0, end_of_part = tiles_of_part_;
 #pragma unroll 1
     for (unsigned tile = 0; tile < num_tiles_;) {
-      uint4 now[bins::tiles_at_once];
 #pragma unroll
-      for (unsigned i = 0; i < bins::tiles_at_once; ++i) now[i] = ahead[i];
-      tile += bins::tiles_at_once;
-      read_tiles(tile, ahead);
-#pragma unroll
-      for (const uint4& vector : now) bins::count(own_.counts, vector);
-      if (tile % tiles_of_part_ == 0 && tile < num_tiles_) note_counts(tile / tiles_of_part_ - 1);
+      for (unsigned i = 0; i < bins::tiles_at_once; ++i, ++tile) {
+        // NaN by a mask: with a branch, ptxas moves all loads behind the counts, where they are waited for.
+        const unsigned is_none = row_.is_whole(place_in(tile)) ? 0 : 0xffffffff;
+        const uint4& now = ahead[i];
+        bins::count(own_.counts, {now.x | is_none, now.y | is_none, now.z | is_none, now.w | is_none});
+        ahead[i] = row_.read_whole(place_in(tile + bins::tiles_at_once));
+      }
+      if (tile == end_of_part && tile < num_tiles_) {
+        note_counts(part++);
+        end_of_part += tiles_of_part_;
+      }
     }
+    if (threadIdx.x / bins::vector_items == 1) bins::count_one(own_.counts, edge_item);
     __syncthreads();
     return find_greatest(greatest);
   }
@@ -247,40 +291,42 @@ class pattern_search {
         !outer().has_zeros_alone())
       return false;
     const unsigned read_tiles = (num_tiles_ + bins::tiles_at_once - 1) / bins::tiles_at_once * bins::tiles_at_once;
-    const unsigned not_in_row = read_tiles * bins::tile_items - row_.size;
+    const unsigned not_in_row = read_tiles * bins::tile_items + 2 * bins::vector_items - row_.size;
     if (own_.counts[bins::num - 1] > not_in_row && levels.level(-beyond) > 0 &&
         levels.level(outer().greatest_below()) > 0)
       return false;
-    token_mass mass{0, 0};
-    for_each_position([&](unsigned position, unsigned count) {
-      if (count > 0) add(mass, mass_of(position, count, levels, least_level));
-    });
-    token_mass up_to = mass;
-    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
-#pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2) {
-      const weight_sum sum = __shfl_up_sync(parts::full_mask, up_to.sum, distance);
-      const unsigned count = __shfl_up_sync(parts::full_mask, up_to.count, distance);
-      if (lane >= distance) {
-        up_to.sum += sum;
-        up_to.count += count;
-      }
+    own_mass_ = {0, 0};
+#pragma unroll 1
+    for (unsigned i = 0; i < bins::per_thread / 4; ++i) {
+      // Neighbours begin at different fours, so that their loads are from different banks.
+      const unsigned first = threadIdx.x * bins::per_thread + (i + threadIdx.x / 2) % (bins::per_thread / 4) * 4;
+      const unsigned bin = min(bins::bin_at(first), bins::bin_at(first + 3));
+      uint4 four = reinterpret_cast<const uint4*>(own_.counts)[bin / 4];
+      if (bin == 0) four.x += own_.counts[bins::of_sign];
+      if (bin == bins::of_sign) four.x = 0;
+      if (bin == bins::num - 4) four.w = 0;
+      if ((four.x | four.y | four.z | four.w) == 0) continue;
+      const unsigned bits = bins::pattern_of(bin) << 16;
+      const auto take = [&](unsigned count, float value) {
+        unsigned level;
+        const unsigned weight = levels.weight(value, level);
+        if (level >= least_level) add(own_mass_, {static_cast<weight_sum>(weight) * count, count});
+      };
+      take(four.x, bin == 0 ? 0 : rounded::of_bits(bits));
+      take(four.y, rounded::of_bits(bits + 0x10000));
+      take(four.z, rounded::of_bits(bits + 0x20000));
+      // All of the first position are the greatest item.
+      take(four.w, first == 0 ? levels.greatest : rounded::of_bits(bits + 0x30000));
     }
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    const token_mass up_to = mass_up_to(own_mass_);
     if (lane == lanes - 1) own_.of_warps[warp] = up_to;
     __syncthreads();
-    before_own_ = {up_to.sum - mass.sum, up_to.count - mass.count};
-    own_mass_ = mass;
-    total = {0, 0};
-#pragma unroll 4
-    for (unsigned w = 0; w < bins::warps; ++w) {
-      const token_mass each = own_.of_warps[w];
-      if (w < warp) {
-        before_own_.sum += each.sum;
-        before_own_.count += each.count;
-      }
-      total.sum += each.sum;
-      total.count += each.count;
-    }
+    const token_mass of_warp = lane < bins::warps ? own_.of_warps[lane] : token_mass{0, 0},
+                     of_warps = mass_up_to(of_warp);
+    total = mass_of_lane(of_warps, lanes - 1);
+    before_own_ = mass_of_lane({of_warps.sum - of_warp.sum, of_warps.count - of_warp.count}, warp);
+    add(before_own_, {up_to.sum - own_mass_.sum, up_to.count - own_mass_.count});
     return true;
   }
 
@@ -294,14 +340,15 @@ class pattern_search {
       const unsigned lane = threadIdx.x % lanes, owner = static_cast<unsigned>(__ffs(static_cast<int>(owners))) - 1;
       const unsigned position = (threadIdx.x - lane + owner) * bins::per_thread + lane % bins::per_thread;
       const unsigned count = lane < bins::per_thread ? count_at_position(position) : 0;
-      const token_mass each = mass_of(position, count, levels, least_level);
+      const unsigned weight = count > 0 ? weight_at(position, levels, least_level) : 0;
+      const token_mass each{static_cast<weight_sum>(weight) * count, weight > 0 ? count : 0};
       token_mass up_to = mass_up_to(each);
       add(up_to, mass_of_lane(before_own_, owner));
       if (lane == first_lane(target <= up_to.measure(by_count))) {
-        const weight_sum needed = target - (up_to.measure(by_count) - each.measure(by_count)),
-                         weight = each.sum / each.count;
-        const auto number = static_cast<unsigned>(by_count ? needed : (needed + weight - 1) / weight);
-        own_.found[slot] = {bins::bin_at(position), number, each.count, up_to.sum - each.sum + number * weight};
+        const weight_sum needed = target - (up_to.measure(by_count) - each.measure(by_count));
+        const unsigned number = by_count ? static_cast<unsigned>(needed) : tokens_that_reach(needed, weight);
+        own_.found[slot] = {bins::bin_at(position), number, each.count,
+                            up_to.sum - each.sum + static_cast<weight_sum>(weight) * number};
       }
     }
     __syncthreads();
@@ -326,24 +373,26 @@ class pattern_search {
       counted = behind;
     }
     const unsigned first = part * tiles_of_part_, num = min(tiles_of_part_, num_tiles_ - first);
-    for (unsigned i = threadIdx.x; i < bins::most_tiles_of_part * bins::warps; i += bins::block_threads)
-      if (i >= num * bins::warps) own_.matches[i] = 0;
 #pragma unroll 1
     for (unsigned tile = 0; tile < num; tile += bins::tiles_of_part_at_once) {
       uint4 vectors[bins::tiles_of_part_at_once];
-      read_tiles(first + tile, vectors);
+#pragma unroll
+      for (unsigned i = 0; i < bins::tiles_of_part_at_once; ++i)
+        vectors[i] = tile + i < num ? read(place_in(first + tile + i)) : uint4{~0u, ~0u, ~0u, ~0u};
 #pragma unroll
       for (unsigned i = 0; i < bins::tiles_of_part_at_once; ++i) {
-        const unsigned matches = sum_up_to(static_cast<unsigned>(__popc(row_.mask_of(vectors[i], pattern))));
-        if (lane == lanes - 1 && tile + i < num) own_.matches[(tile + i) * bins::warps + warp] = matches;
+        const unsigned matches = parts::warp_reduce(row_.num_of(vectors[i], pattern), plus{});
+        if (lane == 0) own_.matches[(tile + i) * bins::warps + warp] = matches;
       }
     }
     __syncthreads();
     // All warps look for the one that has the token; the same in each.
     constexpr unsigned each = bins::most_tiles_of_part * bins::warps / lanes;
     unsigned sum = 0;
+    if (lane * each < num * bins::warps) {
 #pragma unroll
-    for (unsigned i = 0; i < each; ++i) sum += own_.matches[lane * each + i];
+      for (unsigned i = 0; i < each; ++i) sum += own_.matches[lane * each + i];
+    }
     const unsigned up_to = sum_up_to(sum);
     const int owner = __ffs(static_cast<int>(__ballot_sync(parts::full_mask, up_to >= number))) - 1;
     number -= __shfl_sync(parts::full_mask, up_to - sum, owner);
@@ -351,8 +400,8 @@ class pattern_search {
 #pragma unroll 1
     for (; number > own_.matches[place]; ++place) number -= own_.matches[place];
     if (place % bins::warps == warp) {
-      const unsigned vector = (first + place / bins::warps) * bins::block_threads + threadIdx.x;
-      const unsigned mask = row_.mask_of(row_.read(vector), pattern);
+      const unsigned vector = place_in(first + place / bins::warps);
+      const unsigned mask = row_.mask_of(read(vector), pattern);
       const auto own = static_cast<unsigned>(__popc(mask)), behind = sum_up_to(own);
       if (behind - own < number && number <= behind)
         own_.column = row_.column_of(vector, mask, number - (behind - own));
@@ -364,10 +413,12 @@ class pattern_search {
   }
 
  private:
-  template <unsigned num>
-  __device__ void read_tiles(unsigned tile, uint4 (&vectors)[num]) const {
-#pragma unroll
-    for (unsigned i = 0; i < num; ++i) vectors[i] = row_.read((tile + i) * bins::block_threads + threadIdx.x);
+  // The thread's vector of a tile.
+  static __device__ unsigned place_in(unsigned tile) { return tile * bins::block_threads + threadIdx.x; }
+  __device__ uint4 read(unsigned place) const {
+    if (row_.is_whole(place)) return __ldg(row_.from + place);
+    const unsigned edge = place == 0 ? 0 : place == row_.first_whole + row_.num_whole ? 1 : 2;
+    return reinterpret_cast<const uint4*>(own_.edges)[edge];
   }
 
   __device__ void note_counts(unsigned part) {
@@ -384,7 +435,7 @@ class pattern_search {
 
   // Of a part that has no item of a pattern, or 2^16 and no other ones.
   __device__ bool is_full_of(unsigned part, unsigned pattern) const {
-    return row_.mask_of(row_.read(part * tiles_of_part_ * bins::block_threads), pattern) & 1;
+    return row_.mask_of(read(part * tiles_of_part_ * bins::block_threads), pattern) & 1;
   }
   // Reads the row again, at the first call. All threads of the block get the same.
   __device__ const outer_patterns& outer() {
@@ -402,43 +453,41 @@ class pattern_search {
     const unsigned count = own_.counts[bins::bin_at(position)];
     return position == bins::of_sign - 1 ? count + own_.counts[bins::of_sign] : count;
   }
-  // take(position, count) for each of the thread's positions. Neighbours begin at different fours, so that their loads
-  // are from different banks.
-  template <class Take>
-  __device__ void for_each_position(Take take) const {
-#pragma unroll 1
-    for (unsigned i = 0; i < bins::per_thread / 4; ++i) {
-      const unsigned first = threadIdx.x * bins::per_thread + (i + threadIdx.x / 2) % (bins::per_thread / 4) * 4;
-      const bool is_negative = first >= bins::of_sign;
-      const uint4 four = reinterpret_cast<const uint4*>(own_.counts)[bins::bin_at(is_negative ? first : first + 3) / 4];
-      unsigned counts[4] = {is_negative ? four.x : four.w, is_negative ? four.y : four.z, is_negative ? four.z : four.y,
-                            is_negative ? four.w : four.x};
-      if (first == bins::of_sign) counts[0] = 0;
-      if (first == bins::of_sign - 4) counts[3] += own_.counts[bins::of_sign];
-#pragma unroll
-      for (unsigned j = 0; j < 4; ++j) take(first + j, counts[j]);
-    }
+  static __device__ unsigned weight_at(unsigned position, const row_levels<true>& levels, unsigned least_level) {
+    if (position == bins::num - 1) return 0;
+    unsigned level;
+    const unsigned weight =
+        levels.weight(position == 0 ? levels.greatest : bins::value_of(bins::bin_at(position)), level);
+    return level < least_level ? 0 : weight;
   }
-  static __device__ token_mass mass_of(unsigned position, unsigned count, const row_levels<true>& levels,
-                                       unsigned least_level) {
-    if (count == 0 || position == bins::num - 1) return {0, 0};
-    // All of the first position are the greatest item.
-    const unsigned level = levels.level(position == 0 ? levels.greatest : bins::value_of(bins::bin_at(position)));
-    if (level < least_level) return {0, 0};
-    return {static_cast<weight_sum>(weight_of_level<true>(level)) * count, count};
+  // How many tokens of a weight sum up to `needed`: fewer than 2^20. The quotient of floats may be one more or less.
+  static __device__ unsigned tokens_that_reach(weight_sum needed, unsigned weight) {
+    const auto about = static_cast<unsigned>(__fdividef(static_cast<float>(needed), static_cast<float>(weight)));
+    unsigned number = max(about, 2u) - 1;
+    while (static_cast<weight_sum>(weight) * number < needed) ++number;
+    return number;
   }
   __device__ bool find_greatest(float& greatest) {
-    unsigned first = bins::num;
-    for_each_position([&](unsigned position, unsigned count) {
-      if (count > 0) first = min(first, position);
-    });
+    constexpr unsigned none = bins::num / 4, steps = bins::per_thread / 4;
+    const auto* const fours = reinterpret_cast<const uint4*>(own_.counts);
+    const auto four_at = [&](unsigned i) { return fours[i < none / 2 ? none / 2 - 1 - i : i]; };
+    unsigned first = none;  // of four positions each
 #pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2)
-      first = min(first, __shfl_xor_sync(parts::full_mask, first, distance));
+    for (unsigned i = steps; i-- > 0;) {
+      const uint4 four = four_at(threadIdx.x + i * bins::block_threads);
+      if ((four.x | four.y | four.z | four.w) != 0) first = threadIdx.x + i * bins::block_threads;
+    }
+    first = parts::warp_reduce(first, minimum{});
     if (threadIdx.x % lanes == 0) own_.first_of_warps[threadIdx.x / lanes] = first;
     __syncthreads();
-#pragma unroll
-    for (unsigned w = 0; w < bins::warps; ++w) first = min(first, own_.first_of_warps[w]);
+    first = of_all_lanes(own_.first_of_warps[threadIdx.x % bins::warps], minimum{});
+    const uint4 four = four_at(first);
+    const bool is_negative = first >= none / 2;
+    if (is_negative)
+      first = 4 * first + (four.x != 0 ? 0 : four.y != 0 ? 1 : four.z != 0 ? 2 : 3);
+    else
+      first = 4 * first + (four.w != 0 ? 0 : four.z != 0 ? 1 : four.y != 0 ? 2 : 3);
+    if (first == bins::of_sign) --first;  // the place of zeros
     if (first == bins::num - 1) return false;
     if (first == 0) {
       if (!outer().is_one_above(pattern_above_)) return false;

@@ -19,12 +19,16 @@ template <class T>
 __device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, unsigned char* shared) {
   const T* const from = task.data + row * task.stride;
   pattern_search search(from, task.num_columns, *reinterpret_cast<pattern_memory*>(shared));
+  const random_source random = random_of(task);
+  weight_sum fraction = 0;
   float greatest;
-  if (!search.count(greatest)) return false;
+  const bool is_counted = search.count(greatest, [&] {
+    if (!task.by_gumbel) fraction = draw_of(task, random, row);
+  });
+  if (!is_counted) return false;
   const row_levels<true> levels(greatest, task.logit_factor);
   token_mass total;
   if (!search.weigh(levels, task.least_level, total)) return false;
-  const random_source random = random_of(task);
   const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   token_cut kept{0, total.sum};
   pattern_cut last{};
@@ -47,7 +51,7 @@ __device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, u
     const row_share<T, false> share(from, task.num_columns, 0, 1, nullptr);
     token = best_column(task, share, levels, kept.last, random, row, group);
   } else {
-    const weight_sum target = draw_target(kept.up_to, draw_of(task, random, row));
+    const weight_sum target = draw_target(kept.up_to, fraction);
     if (!search.column_of(search.find(2, false, target, levels, task.least_level), token)) return false;
   }
   if (threadIdx.x == 0) write_row(task, row, levels, kept, token);
