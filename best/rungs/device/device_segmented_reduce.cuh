@@ -14,7 +14,7 @@
 //
 // d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
 //               segments of a multiple of 16 bytes, is read by vectors. So are, anywhere, segments of up to 128 bytes,
-//               and up to 264 segments of more than 16 KB.
+//               up to 264 segments of more than 16 KB, and all of more than 128 KB.
 // d_out         one result a segment: any random-access output iterator.
 // num_segments, segment_size   any integers; a segment of one size has fewer than 2^32 items.
 // d_begin_offsets, d_end_offsets   random-access iterators of integers: segment s has the items d_in[begin] to

@@ -1,4 +1,4 @@
-// Long segments of one size, reduced by a warp or a block each; few of several parts by a block for each part.
+// Long segments of one size, reduced by a warp or a block each; those of several parts by a block for each part.
 //
 // Every thread has a piece, so no lane asks which others have one. Aligned segments and others have kernels of their
 // own, without divisions. Up to 132 segments of 1 Ki to 32 Ki floats took 0.71 to 0.75 of the time of kernels for any
