@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rungs/operators.cuh"
+#include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/warp_masses.cuh"
 #include "rungs/production/sampling/weight_bins.cuh"
@@ -66,16 +68,6 @@ struct pattern_bins {
     atomicAdd(counts + (two_places(pattern) & 0xffff) / 4, 1u);
   }
 };
-
-// The sum of what the lanes of the warp have up to this one.
-__device__ inline unsigned sum_up_to(unsigned value) {
-#pragma unroll
-  for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2) {
-    const unsigned before = __shfl_up_sync(parts::full_mask, value, distance);
-    if (threadIdx.x % parts::warp_threads >= distance) value += before;
-  }
-  return value;
-}
 
 // The last token of a cut: the `number`th one of a bin, from 1 on. `up_to` is the sum of weights up to it.
 struct pattern_cut {
@@ -393,7 +385,7 @@ class pattern_search {
 #pragma unroll
       for (unsigned i = 0; i < each; ++i) sum += own_.matches[lane * each + i];
     }
-    const unsigned up_to = sum_up_to(sum);
+    const unsigned up_to = parts::warp_scan(sum, plus{});
     const int owner = __ffs(static_cast<int>(__ballot_sync(parts::full_mask, up_to >= number))) - 1;
     number -= __shfl_sync(parts::full_mask, up_to - sum, owner);
     unsigned place = static_cast<unsigned>(owner) * each;
@@ -402,7 +394,7 @@ class pattern_search {
     if (place % bins::warps == warp) {
       const unsigned vector = place_in(first + place / bins::warps);
       const unsigned mask = row_.mask_of(read(vector), pattern);
-      const auto own = static_cast<unsigned>(__popc(mask)), behind = sum_up_to(own);
+      const auto own = static_cast<unsigned>(__popc(mask)), behind = parts::warp_scan(own, plus{});
       if (behind - own < number && number <= behind)
         own_.column = row_.column_of(vector, mask, number - (behind - own));
     }

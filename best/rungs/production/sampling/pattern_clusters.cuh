@@ -176,7 +176,7 @@ class pattern_cluster {
     const unsigned lane = threadIdx.x % lanes;
     unsigned count = lane < num_blocks_ ? *cluster::parts::of_rank(own_.counts + cut.bin, lane) : 0;
     if (cut.bin == 0 && lane < num_blocks_) count += *cluster::parts::of_rank(own_.counts + bins::of_sign, lane);
-    const unsigned up_to = sum_up_to(count);
+    const unsigned up_to = parts::warp_scan(count, plus{});
     const unsigned owner = first_lane(up_to >= cut.number);
     const unsigned pattern = cut.bin == 0                   ? 0
                              : cut.bin == bins::of_sign - 1 ? rounded::bits_of(greatest) >> 16
@@ -209,13 +209,14 @@ class pattern_cluster {
     matches = parts::warp_reduce(matches, plus{});
     if (lane == 0) own_.matches[warp] = matches;
     __syncthreads();
-    const unsigned each = lane < warps ? own_.matches[lane] : 0, up_to = sum_up_to(each);
+    const unsigned each = lane < warps ? own_.matches[lane] : 0, up_to = parts::warp_scan(each, plus{});
     const unsigned owner = first_lane(up_to >= place.number);
     unsigned number = place.number - __shfl_sync(parts::full_mask, up_to - each, owner);
     if (warp == owner) {
 #pragma unroll 1
       for (unsigned i = first; i < end; i += lanes) {
-        const unsigned mask = mask_at(i + lane), own = static_cast<unsigned>(__popc(mask)), behind = sum_up_to(own);
+        const unsigned mask = mask_at(i + lane), own = static_cast<unsigned>(__popc(mask)),
+                       behind = parts::warp_scan(own, plus{});
         if (behind - own < number && number <= behind)
           own_.column = row_.column_of(i + lane, mask, number - (behind - own));
         const unsigned all = __shfl_sync(parts::full_mask, behind, lanes - 1);
