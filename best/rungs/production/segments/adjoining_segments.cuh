@@ -50,24 +50,26 @@ struct adjoining_list {
   long long first;    // index of the first item
   std::size_t items;  // of all
   Offset probe;       // the first offset that the thread looks at in a search
-  Offset next_probe;  // and the next thread
-  bool ascends;       // whether the offset behind the thread's own is not less
+  Offset beyond;      // of a warp's last lane, that of the next thread
 
   // All that is read here is on its way at once.
   static __device__ adjoining_list of(const Offset* offsets, std::size_t num_segments) {
     const std::size_t step = parts::ceil_div(num_segments, block_threads);
     const std::size_t at = parts::at_most(threadIdx.x * step, num_segments);
-    const Offset probe = offsets[at], next = offsets[parts::at_most(at + 1, num_segments)];
-    const Offset next_probe = offsets[parts::at_most(at + step, num_segments)];
+    const Offset probe = offsets[at];
+    Offset beyond = 0;
+    if (is_last_lane()) beyond = offsets[parts::at_most(at + step, num_segments)];
     const auto begin = static_cast<long long>(offsets[0]), end = static_cast<long long>(offsets[num_segments]);
-    return {offsets,
-            num_segments,
-            begin,
-            end > begin ? static_cast<std::size_t>(end - begin) : 0,
-            probe,
-            next_probe,
-            static_cast<long long>(probe) <= static_cast<long long>(next)};
+    return {offsets, num_segments, begin, end > begin ? static_cast<std::size_t>(end - begin) : 0, probe, beyond};
   }
+  static __device__ bool is_last_lane() { return threadIdx.x % parts::warp_threads == parts::warp_threads - 1; }
+  // What the next thread looks at first. All lanes call it: if each read that, too, a warp would look up more lines.
+  __device__ Offset next_probe() const {
+    const Offset next = parts::shuffle_down(probe, 1);
+    return is_last_lane() ? beyond : next;
+  }
+  // Whether that is not less. Of no more than block_threads segments, it is where the thread's own segment ends.
+  __device__ bool ascends() const { return static_cast<long long>(probe) <= static_cast<long long>(next_probe()); }
   __device__ std::size_t place_of(Offset offset) const {
     return static_cast<std::size_t>(static_cast<long long>(offset) - first);
   }
@@ -198,7 +200,7 @@ __device__ bool scan_one_tile(const Call& call, const adjoining_list<Call::shape
   const share_tiles<Call> tiles{call, shared};
   const int warp = tiles.warp;
   const std::size_t tile = helper * std::size_t{shape::tile_items};
-  if (tile >= list.items) return mailboxes.all_ascend(list.ascends, num_scouts, tag);
+  if (tile >= list.items) return mailboxes.all_ascend(list.ascends(), num_scouts, tag);
   const std::size_t tile_end = parts::at_most(list.items, tile + shape::tile_items);
   const int left = static_cast<int>(tile_end - tile);
   const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(list.first);
@@ -224,7 +226,7 @@ __device__ bool scan_one_tile(const Call& call, const adjoining_list<Call::shape
     shared.of_warp[warp] = runs.of_warp;
     shared.begins[warp] = runs.begins;
   }
-  if (!mailboxes.all_ascend(list.ascends, num_scouts, tag)) return false;
+  if (!mailboxes.all_ascend(list.ascends(), num_scouts, tag)) return false;
   unsigned warps_beginning = 0;
 #pragma unroll
   for (int i = 0; i < shape::num_warps; ++i) warps_beginning |= shared.begins[i] << i;
@@ -336,11 +338,11 @@ struct group_plan {
   // All threads of the block call it.
   template <unsigned block_threads, class Offset>
   __device__ bool suits(const adjoining_list<block_threads, Offset>& list, unsigned num_helpers) const {
-    const auto here = static_cast<long long>(list.probe), next = static_cast<long long>(list.next_probe);
-    const unsigned long long of_shares = most_shares * (list.items / num_helpers);
+    const auto here = static_cast<long long>(list.probe), next = static_cast<long long>(list.next_probe());
+    const auto between = static_cast<unsigned long long>(next - here);
     const unsigned long long always = list.items <= one_tile ? most_items_of_one_tile : most_items;
-    const unsigned long long most = of_shares > always ? of_shares : always;
-    return __syncthreads_and(here <= next && static_cast<unsigned long long>(next - here) <= most) != 0;
+    const bool are_few = between <= always || between * num_helpers <= most_shares * list.items;
+    return __syncthreads_and(here <= next && are_few) != 0;
   }
 };
 
@@ -385,7 +387,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     ascend = scan_one_tile(call.template with_rows<(num_rows > 2 ? 2 : 1)>(), list, helper, num_scouts, mailboxes, tag);
     if (ascend) return;
   } else {
-    ascend = mailboxes.all_ascend(list.ascends, num_scouts, tag);
+    ascend = mailboxes.all_ascend(list.ascends(), num_scouts, tag);
   }
   scan_several_tiles(call, list, ascend, helper, num_helpers, mailboxes, tag);
 }
