@@ -38,7 +38,7 @@ struct front_door_of : parts::scan_calls<front_door_of<whose>> {
     using choice = chooser<InputIteratorT, OutputIteratorT, T, device::class_of<ScanOpT>>;
     using tuning::scan_rung;
     scan_rung rung{};
-    if (const cudaError_t error = choice::ask(num_items, rung)) return error;
+    if (const cudaError_t error = choice::ask(d_in, d_out, num_items, rung)) return error;
     return device::call_chosen<choice, whose>(
         rung, d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
@@ -77,17 +77,56 @@ struct front_door_of : parts::scan_calls<front_door_of<whose>> {
 
     // claimed_pipeline fills the shared memory of the chips that were measured; one with less is not like them
     // (sm_120).
-    static cudaError_t ask(std::size_t num_items, scan_rung& rung) {
-      int cc = 0;
+    static cudaError_t ask(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_items, scan_rung& rung) {
+      int cc = 0, multiprocessors = 0;
       cudaError_t error = fits_registers ? device::capability(cc) : cudaSuccess;
       if (error == cudaSuccess && cc >= claimed_pipeline::min_cc) {
         std::size_t shared_bytes = 0;
         error = parts::most_shared_bytes(shared_bytes);
         if (shared_bytes < 220 * 1024) cc = claimed_pipeline::min_cc - 1;
       }
+      if (error == cudaSuccess) error = parts::multiprocessors(multiprocessors);
       rung = suited(
           tuning::choose(tuning::scan_rows, operation, cc, item_bytes, device::measured_items(num_items, item_bytes)));
+      const std::size_t of_wave =
+          multiprocessors * (2 * tagged_wave::block_threads / parts::warp_threads * std::size_t{rows::warp_items});
+      rung = between_measured(rung, num_items, of_wave, cc >= claimed_pipeline::min_cc && is_shifted(d_in, d_out));
       return error;
+    }
+
+   private:
+    using rows = parts::rows<tagged_wave::num_rows, InputIteratorT, OutputIteratorT, T>;
+    static constexpr bool has_identity = rows::pads_with_identity;
+    static constexpr std::size_t most_of_cluster =
+        cluster::parts::blocks_on_one_multiprocessor *
+        (cluster::scans::compact_cluster::block_threads / parts::warp_threads) *
+        std::size_t{
+            parts::rows<cluster::scans::compact_cluster::num_rows, InputIteratorT, OutputIteratorT, T>::warp_items};
+    static constexpr std::size_t few_shifted = std::size_t{1} << 20;
+
+    // Whether tagged_wave and tagged_look_back would shift vectors.
+    static bool is_shifted(InputIteratorT d_in, OutputIteratorT d_out) {
+      if constexpr (is_copied) {
+        const int ahead = std::is_integral_v<T> ? rows::items_ahead(d_in, d_out) : 0;
+        return !rows::vectorised(d_in - ahead, d_out - ahead);
+      }
+      return false;
+    }
+
+    // Tables tell sizes apart that were measured, with aligned items and operators that have an identity. Where the
+    // cluster has more than one tile, or a multiprocessor of a wave more than two, time goes up by a step. The
+    // pipeline need not shift vectors. It is not for bytes that are scanned without an identity, which it holds as
+    // other items.
+    static scan_rung between_measured(scan_rung rung, std::size_t num_items, std::size_t of_wave, bool is_shifted) {
+      if (rung == scan_rung::compact_cluster && num_items > most_of_cluster) rung = scan_rung::tagged_wave;
+      const bool is_wave = rung == scan_rung::tagged_wave, is_pipeline = rung == scan_rung::claimed_pipeline;
+      if constexpr (names<scan_rung::tagged_wave>)
+        if (is_pipeline && num_items <= of_wave) rung = scan_rung::tagged_wave;
+      if constexpr (!has_identity && item_bytes != 2 && names<scan_rung::tagged_look_back>)
+        if (num_items > of_wave && (is_wave || (is_pipeline && item_bytes == 1))) rung = scan_rung::tagged_look_back;
+      if constexpr (item_bytes > 1 && names<scan_rung::claimed_pipeline>)
+        if (is_shifted && num_items > few_shifted) rung = scan_rung::claimed_pipeline;
+      return rung;
     }
   };
 };
