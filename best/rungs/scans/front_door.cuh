@@ -113,12 +113,12 @@ struct front_door_of : parts::scan_calls<front_door_of<whose>> {
       return false;
     }
 
-    // Tables tell sizes apart that were measured, with aligned items and operators that have an identity. Where the
-    // cluster has more than one tile, or a multiprocessor of a wave more than two, time goes up by a step. The
-    // pipeline need not shift vectors. It is not for bytes that are scanned without an identity, which it holds as
-    // other items.
+    // Tables tell sizes apart that were measured, of aligned items, by operators that have an identity. A cluster of
+    // several tiles, and a wave of more than two blocks a multiprocessor, take a step longer. The pipeline does not
+    // shift vectors. Bytes that have no identity are looked back for: of 16 Mi on an H200 it takes 0.79 of its time.
     static scan_rung between_measured(scan_rung rung, std::size_t num_items, std::size_t of_wave, bool is_shifted) {
-      if (rung == scan_rung::compact_cluster && num_items > most_of_cluster) rung = scan_rung::tagged_wave;
+      if constexpr (names<scan_rung::tagged_wave>)
+        if (rung == scan_rung::compact_cluster && num_items > most_of_cluster) rung = scan_rung::tagged_wave;
       const bool is_wave = rung == scan_rung::tagged_wave, is_pipeline = rung == scan_rung::claimed_pipeline;
       if constexpr (names<scan_rung::tagged_wave>)
         if (is_pipeline && num_items <= of_wave) rung = scan_rung::tagged_wave;
