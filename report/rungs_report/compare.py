@@ -72,9 +72,9 @@ def scales(machine: Machine, cell: Cell, release: str) -> tuple[int, dict[str, f
     """How many runs of the release a rung has at most, and by run how far the median run lies from it, by the rungs with so many. CUB's own
     time wanders by several per cent from process to process, and a rung that only some runs have must not gain by that."""
     rows: dict[Variant, dict[str, float]] = {}
-    for run in machine.runs:
-        for variant, row in run.cells.get(cell, {}).items() if run.cccl == release else ():
-            if (speedup := row.values["speedup_over_cub"]) and not is_cub(variant):
+    for variant, found in machine.by_cell.get(cell, {}).items():
+        for run, row in () if is_cub(variant) else found:
+            if run.cccl == release and (speedup := row.values["speedup_over_cub"]):
                 rows.setdefault(variant, {})[run.name] = speedup
     most = max(map(len, rows.values()), default=0)
     shared = [(words.median(own.values()), own) for own in rows.values() if len(own) == most]
@@ -93,10 +93,10 @@ def ratios(machine: Machine, cell: Cell, variant: Variant) -> tuple[Ratio, ...]:
     """This variant's speed-up over CUB, one entry a CCCL release. Where it lacks runs that others have, its own are moved to the
     scale of the median run."""
     found = []
-    rows = [(run, row.values) for run, row in machine.rows(cell, variant) if row.values["speedup_low"] is not None]
+    rows = ((run, row.values) for run, row in machine.rows(cell, variant) if row.values["speedup_low"] is not None)
+    by_release = words.grouped(rows, lambda each: each[0].cccl)
     for version in cccl_versions(machine):
-        own = [(run, values) for run, values in rows if run.cccl == version]
-        if own:
+        if own := by_release.get(version):
             most, moved = scales(machine, cell, version)
             partial = len(own) < most and not is_cub(variant)
             by = [moved[run.name] if partial and values["speedup_over_cub"] else 1.0 for run, values in own]
@@ -248,8 +248,7 @@ def is_ours(machine: Machine, variant: Variant) -> bool:
 @cache
 def contenders(machine: Machine, cell: Cell) -> list[Variant]:
     """Every variant with a row in this cell, in ladder order."""
-    present = {variant for run in machine.runs for variant in run.cells.get(cell, {})}
-    return sorted(present, key=machine.order.__getitem__)
+    return sorted(machine.by_cell.get(cell, {}), key=machine.order.__getitem__)
 
 
 @dataclass(frozen=True)

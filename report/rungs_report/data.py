@@ -234,7 +234,7 @@ class Machine:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        return sorted({cell for run in self.runs for cell in run.cells})
+        return sorted(self.by_cell)
 
     @cached_property
     def order(self) -> dict[Variant, int]:
@@ -249,9 +249,7 @@ class Machine:
     @cached_property
     def problems(self) -> frozenset[Cell]:
         """The cells that are no roofs: something of ours, CUB or a host baseline computes them."""
-        return frozenset(
-            cell for run in self.runs for cell, rows in run.cells.items() if any(v.ladder != ROOFS for v in rows)
-        )
+        return frozenset(cell for cell, rows in self.by_cell.items() if any(v.ladder != ROOFS for v in rows))
 
     def is_problem(self, cell: Cell) -> bool:
         return cell in self.problems
@@ -295,9 +293,18 @@ class Machine:
         """The cells of each problem, ascending in n."""
         return words.grouped(self.cells, lambda cell: cell.problem)
 
+    @cached_property
+    def by_cell(self) -> dict[Cell, dict[Variant, list[tuple[Run, Row]]]]:
+        """The rows of all runs."""
+        found: dict[Cell, dict[Variant, list[tuple[Run, Row]]]] = {}
+        for run in self.runs:
+            for row in run.rows:
+                found.setdefault(row.cell, {}).setdefault(row.variant, []).append((run, row))
+        return found
+
     def rows(self, cell: Cell, variant: Variant) -> list[tuple[Run, Row]]:
         """This variant's row in every run that has it."""
-        return [(run, row) for run in self.runs if (row := run.cells.get(cell, {}).get(variant))]
+        return self.by_cell.get(cell, {}).get(variant, [])
 
     def sorted_rows(self) -> Iterator[Row]:
         for run in self.runs:
