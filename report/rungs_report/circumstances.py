@@ -160,14 +160,15 @@ def accuracy(page: Page) -> list[str]:
     machine, topic = page.machine, page.topic
     if topic is None:
         return []
-    rows = [row for run in machine.runs for row in run.rows if row.operation in topic.operations]
-    types = [t for t in FLOATS if any(row.input_type == t for row in rows)]
+    rows = [row for run in machine.runs for row in run.rows if row.cell.operation in topic.operations]
+    measured = {row.cell.input_type for row in rows}
+    types = [t for t in FLOATS if t in measured]
     worst: dict[tuple[Variant, str], float] = {}
     steady: dict[Variant, bool] = {}
     for row in rows:
         steady[row.variant] = steady.get(row.variant, True) and row.repeatable == "yes"
-        if row.error is not None and row.input_type in types and row.operator == "plus":
-            worst[row.variant, row.input_type] = max(row.error, worst.get((row.variant, row.input_type), 0.0))
+        if row.error is not None and row.cell.input_type in types and row.cell.operator == "plus":
+            worst[row.variant, row.cell.input_type] = max(row.error, worst.get((row.variant, row.cell.input_type), 0.0))
     variants = [v for v in machine.variants if v.ladder != compare.SWEEP_OF_LAUNCHES and any((v, t) in worst for t in types)]
     if not variants:
         return []

@@ -565,7 +565,7 @@ def ratios_verify(seen: Evidence) -> Answer:
 
 def rows_of(seen: Evidence, topic: str, types: Sequence[str] = ()) -> list[Row]:
     rows = (row for run in seen.machine.runs for row in run.rows)
-    return [row for row in rows if topics.name_of(row.operation) == topic and (not types or row.input_type in types)]
+    return [row for row in rows if topics.name_of(row.cell.operation) == topic and (not types or row.cell.input_type in types)]
 
 
 def whole_scans(seen: Evidence) -> Answer:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from typing import Any
 
 from rungs_report import charts, compare, diffs, reasons, words
 from rungs_report.data import Cell, Machine, Variant
@@ -72,17 +74,23 @@ def ladder_title(family: str, name: str) -> str:
     return "Library baselines" if family == compare.YARDSTICKS else f"{text(family.capitalize())}: {text(name)}"
 
 
+TOLD = ("operation", "operator", "input_type", "items", "mode")  # what every file tells of what it left out
+
+
+@cache
+def skipped(machine: Machine) -> dict[tuple[Any, ...], list[tuple[Variant, dict[str, Any]]]]:
+    """What the benchmark left out, by what is told of it."""
+    return words.grouped((each for run in machine.runs for each in run.skipped), lambda each: tuple(map(each[1].get, TOLD)))
+
+
 def left_out(machine: Machine, cell: Cell, family: str, ladder_name: str) -> dict[Variant, str]:
     """The rungs of a ladder that the benchmark left out at this cell, and why; the newest run's word counts. Older files tell neither
     shape nor distribution of what they left out."""
-    told = ("operation", "operator", "input_type", "items", "mode")
     return {
         variant._replace(ladder=ladder_name): entry["reason"]
-        for run in machine.runs
-        for variant, entry in run.skipped
+        for variant, entry in skipped(machine).get(tuple(getattr(cell, name) for name in TOLD), [])
         if variant.family == family
         and (variant.ladder == ladder_name or not variant.ladder)
-        and all(entry.get(k) == getattr(cell, k) for k in told)
         and all(entry.get(k, getattr(cell, k)) == getattr(cell, k) for k in ("shape", "distribution"))
     }
 
