@@ -16,7 +16,8 @@ OPERATORS = {"plus": SUM, "minimum": "operators::order", "maximum": "operators::
 
 @cache
 def _rows(table: str) -> list[tuple[str, list[int], str]]:
-    return [(row["kind"], [int(step) for step in row["steps"].split(", ")], row["rung"]) for row in ROW.finditer(table)]
+    """The last first, for the last row that fits counts."""
+    return [(row["kind"], [int(step) for step in row["steps"].split(", ")], row["rung"]) for row in ROW.finditer(table)][::-1]
 
 
 def chosen(table: str, operation: str, operator: str, input_type: str, items: int, bins: int | None, capability: int) -> str | None:
@@ -28,14 +29,11 @@ def chosen(table: str, operation: str, operator: str, input_type: str, items: in
         kind, asked = ("true" if operation == "histogram_range" else "false"), (capability, size, bins, items)
     rows = _rows(table)
     if bins is None:  # an operation without rows of its own has those of sums
-        groups = [steps[:-1] for of, steps, _ in rows if of == SUM and steps[0] <= capability and steps[1] <= size]
-        rows = [row for row in rows if row[1][:-1] == groups[-1]] if groups else rows
+        group = next((steps[:-1] for of, steps, _ in rows if of == SUM and steps[0] <= capability and steps[1] <= size), None)
+        rows = [row for row in rows if row[1][:-1] == group] if group else rows
         kind = kind if any(of == kind for of, _, _ in rows) else SUM
-    found = None
-    for of, steps, name in rows:
-        if of == kind and all(step <= value for step, value in zip(steps, asked, strict=True)):
-            found = name
-    return found
+    fitting = (name for of, steps, name in rows if of == kind and all(step <= value for step, value in zip(steps, asked, strict=True)))
+    return next(fitting, None)
 
 
 def measured_on(root: Path) -> set[str]:
