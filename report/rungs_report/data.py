@@ -512,7 +512,9 @@ HANDED_OVER = {Variant("cluster", "histograms", "one_cluster"): (28_000, Variant
 
 
 def _does_the_work(variant: Variant, cell: Cell) -> Variant:
-    most_bins, other = HANDED_OVER.get(variant, (math.inf, variant))
+    if variant not in HANDED_OVER:
+        return variant
+    most_bins, other = HANDED_OVER[variant]
     return other if cell.sizes.get("bins", 0) > most_bins else variant
 
 
