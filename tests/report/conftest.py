@@ -28,11 +28,12 @@ def committed_results_read_once() -> Iterator[dict[tuple[object, ...], Any]]:
         read = getattr(data, name)
 
         def call(path: Path, *more: Any, **named: Any) -> Any:
-            if not path.resolve().is_relative_to(COMMITTED):
+            file = path.resolve()
+            if not file.is_relative_to(COMMITTED):
                 return read(path, *more, **named)
             # A record of rungs that have not passed decides about rows.
             told = (json.dumps(part.not_passed) if isinstance(part, data.Records) else part for part in more)
-            about = (name, path, *told, *named.items())
+            about = (name, file, *told, *named.items())
             if about not in known:
                 known[about] = read(path, *more, **named)
             return known[about]
@@ -40,7 +41,7 @@ def committed_results_read_once() -> Iterator[dict[tuple[object, ...], Any]]:
         return call
 
     with pytest.MonkeyPatch.context() as patched:
-        for name in ("read", "read_run", "read_facts", "read_accuracy"):
+        for name in ("read", "parse", "read_run", "read_facts", "read_accuracy", "read_study"):
             patched.setattr(data, name, once(name))
         yield known
 
