@@ -8,17 +8,17 @@ namespace rungs::tests {
 namespace {
 
 // By how many items the first of each array misses an alignment.
-struct places {
+struct misses {
   std::size_t keys, values, out;
 };
-constexpr places any_places[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1},
+constexpr misses any_misses[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1},
                                  {2, 2, 2}, {3, 3, 3}, {3, 2, 1}, {7, 5, 11}};
 
 class Unaligned : public Calls {
  protected:
   // Values are integers whose sums any order makes exact.
   template <class Key, class Value>
-  void expect_scans(std::size_t n, int length, const places& at) {
+  void expect_scans(std::size_t n, int length, const misses& at) {
     SCOPED_TRACE(testing::Message() << n << " items, runs of " << length << ", offsets " << at.keys << ", " << at.values
                                     << " and " << at.out);
     const std::vector<Key> keys = in_runs<Key>(n, length, [](int run) { return static_cast<Key>(run); });
@@ -46,7 +46,7 @@ class Unaligned : public Calls {
   }
 
   template <class Key, class Value>
-  void expect_firsts(std::size_t n, int length, const places& at) {
+  void expect_firsts(std::size_t n, int length, const misses& at) {
     SCOPED_TRACE(testing::Message() << n << " items, runs of " << length << ", offsets " << at.keys << ", " << at.values
                                     << " and " << at.out);
     const std::vector<Key> keys = in_runs<Key>(n, length, [](int run) { return static_cast<Key>(run); });
@@ -73,41 +73,41 @@ class Unaligned : public Calls {
   }
 };
 
-constexpr std::size_t many = (std::size_t{2} << 20) + 12'345;
+constexpr std::size_t many_items = (std::size_t{2} << 20) + 12'345;
 
 TEST_F(Unaligned, ScansByKeyOfBytes) {
-  for (const places& at : any_places) {
-    expect_scans<signed char, signed char>(many, -700, at);
-    expect_scans<signed char, float>(many, 3, at);
-    expect_scans<signed char, unsigned short>(many, -20'000, at);
+  for (const misses& at : any_misses) {
+    expect_scans<signed char, signed char>(many_items, -700, at);
+    expect_scans<signed char, float>(many_items, 3, at);
+    expect_scans<signed char, unsigned short>(many_items, -20'000, at);
   }
 }
 
 TEST_F(Unaligned, ScansByKeyOfWords) {
-  for (const places& at : any_places) {
-    expect_scans<short, int>(many, -700, at);
-    expect_scans<int, float>(many, one_long_run, at);
-    expect_scans<unsigned, signed char>(many, 2, at);
+  for (const misses& at : any_misses) {
+    expect_scans<short, int>(many_items, -700, at);
+    expect_scans<int, float>(many_items, one_long_run, at);
+    expect_scans<unsigned, signed char>(many_items, 2, at);
   }
 }
 
 // Aligned ones beside those that are not, and items that no vector is shifted to.
 TEST_F(Unaligned, ScansByKeyOfWideItems) {
-  for (const places& at : {places{1, 1, 1}, places{0, 0, 1}, places{1, 0, 0}}) {
-    expect_scans<long long, double>(many, -700, at);
-    expect_scans<signed char, double>(many, -700, at);
+  for (const misses& at : {misses{1, 1, 1}, misses{0, 0, 1}, misses{1, 0, 0}}) {
+    expect_scans<long long, double>(many_items, -700, at);
+    expect_scans<signed char, double>(many_items, -700, at);
   }
 }
 
 TEST_F(Unaligned, ScansByKeyInRounds) {
-  for (const places& at : {places{1, 1, 1}, places{0, 3, 2}}) expect_scans<int, float>(17'000'003, -30'000, at);
+  for (const misses& at : {misses{1, 1, 1}, misses{0, 3, 2}}) expect_scans<int, float>(17'000'003, -30'000, at);
 }
 
 TEST_F(Unaligned, FirstsByKey) {
   for (const std::size_t n : {100'003, 1'000'003, 1'700'003})
     for (const int length : {1, -3, -700}) {
-      for (const places& at : any_places) expect_firsts<int, int>(n, length, at);
-      for (const places& at : {places{1, 1, 1}, places{0, 3, 0}, places{3, 0, 2}}) {
+      for (const misses& at : any_misses) expect_firsts<int, int>(n, length, at);
+      for (const misses& at : {misses{1, 1, 1}, misses{0, 3, 0}, misses{3, 0, 2}}) {
         expect_firsts<unsigned, signed char>(n, length, at);
         expect_firsts<int, short>(n, length, at);
         expect_firsts<float, double>(n, length, at);
