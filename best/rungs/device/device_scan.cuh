@@ -15,10 +15,10 @@
 //
 // No call needs more of the device at once than CUB's, with one condition. Blocks wait only for blocks of lower
 // indices, which start first, as CUB's scan assumes, too. On sm_90 few items take one cluster of at most eight blocks,
-// which begins wherever one multiprocessor is free (cluster/parts/launch.cuh); and from about 2 Mi words on a block
-// takes 200 KB of shared memory, so the call begins once one multiprocessor has so much free. What blocks tell each
-// other bears a tag of the call; storage that holds it by chance is met with a probability below 2^-46 a call
-// (parts/tags.cuh).
+// which begins wherever one multiprocessor is free (cluster/parts/launch.cuh). From about 2 Mi words on, or 1 Mi that
+// are not aligned, a block takes 200 KB of shared memory, so the call begins once one multiprocessor has so much free.
+// What blocks tell each other bears a tag of the call; storage that holds it by chance is met with a probability below
+// 2^-46 a call (parts/tags.cuh).
 //
 // d_in       num_items items: any random-access iterator; pointers are read by vectors where their alignment allows it.
 // d_out      num_items outputs: any random-access iterator. It may be d_in, and else does not overlap it.
