@@ -57,18 +57,15 @@ class Records:
         if missing := next((name for name in self.required if name not in record), None):
             return f"lacks {lacks or where}{missing}"
         for name, value in record.items():
-            if (column := self.columns.get(name)) is None:
+            if name not in self.columns:
                 continue
-            validator, known = column
+            validator, known = self.columns[name]
             kind = type(value)
-            # Text, null and truths stand for themselves and a type for its positive numbers: most of a row, without a form being made.
-            if kind is float or kind is int:
-                asked = kind if value > 0 else form(value)
-            else:
-                asked = value if kind is str or value is None or kind is bool else form(value)
-            if (sound := known.get(asked)) is None:
-                sound = known[asked] = validator.is_valid(brief(value))
-            if not sound:
+            # Text stands for itself and a type for its positive numbers: most of a row, without a form being made.
+            asked = value if kind is str else kind if (kind is float or kind is int) and value > 0 else form(value)
+            if asked not in known:
+                known[asked] = validator.is_valid(brief(value))
+            if not known[asked]:
                 return said(next(validator.iter_errors(value)), where + name)
         return None
 
