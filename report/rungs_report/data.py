@@ -298,8 +298,9 @@ class Machine:
         """The rows of all runs."""
         found: dict[Cell, dict[Variant, list[tuple[Run, Row]]]] = {}
         for run in self.runs:
-            for row in run.rows:
-                found.setdefault(row.cell, {}).setdefault(row.variant, []).append((run, row))
+            for cell, rows in run.cells.items():
+                for variant, row in rows.items():
+                    found.setdefault(cell, {}).setdefault(variant, []).append((run, row))
         return found
 
     def rows(self, cell: Cell, variant: Variant) -> list[tuple[Run, Row]]:

@@ -341,6 +341,7 @@ struct group_plan {
     const auto here = static_cast<long long>(list.probe), next = static_cast<long long>(list.next_probe());
     const auto between = static_cast<unsigned long long>(next - here);
     const unsigned long long always = list.items <= one_tile ? most_items_of_one_tile : most_items;
+    // Where offsets are so great that a product wraps, a block may scan long segments: slower, and as right.
     const bool are_few = between <= always || between * num_helpers <= most_shares * list.items;
     return __syncthreads_and(here <= next && are_few) != 0;
   }
