@@ -41,10 +41,12 @@ struct runs_scanned {
   bool by_vectors;
 };
 
-// `is_few`: of few items tiles are small, so that they keep more multiprocessors busy.
+// `is_few`: of few items tiles are small, so that they keep more multiprocessors busy. If it is `unaligned`, what is
+// not aligned comes and goes by vectors, too (unaligned_rows.cuh).
 template <class KeysInputIteratorT, class ValuesInputIteratorT, class T, class Op, class EqualityOpT, class Output,
-          bool is_few = false>
+          bool is_few = false, bool unaligned_ = false>
 struct by_key {
+  static constexpr bool unaligned = unaligned_;
   using key = held_of<parts::item_of<KeysInputIteratorT>>;
   using value = held_of<parts::item_of<ValuesInputIteratorT>>;
   using accumulator = T;
@@ -76,6 +78,11 @@ struct by_key {
   static constexpr std::size_t least_in_rounds =
       (std::size_t{!is_scan && sizeof(key) == 8 ? 48 : 128} << 20) / (sizeof(key) + sizeof(value));
 
+  // Whether many that are not aligned are faster so.
+  static constexpr bool suits_unaligned =
+      is_scan && widest_bytes <= 4 && !is_few && reads_vectors<KeysInputIteratorT, key, neighbours> &&
+      reads_vectors<ValuesInputIteratorT, value, neighbours> && is_shiftable<key, neighbours>;
+
   struct memory {
     alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];
     alignas(16) unsigned char aggregates[is_staged ? sizeof(T) * shape::tile_items : 16];
@@ -95,8 +102,13 @@ struct by_key {
   Output output;
   bool keys_by_vectors, values_by_vectors;
 
-  auto of_few() const {
-    return by_key<KeysInputIteratorT, ValuesInputIteratorT, T, Op, EqualityOpT, Output, true>{
+  auto of_few() const { return as<true, false>(); }
+  auto as_unaligned() const { return as<false, true>(); }
+  bool is_aligned() const { return keys_by_vectors && values_by_vectors && output.by_vectors; }
+
+  template <bool few, bool unaligned_ones>
+  auto as() const {
+    return by_key<KeysInputIteratorT, ValuesInputIteratorT, T, Op, EqualityOpT, Output, few, unaligned_ones>{
         d_keys_in, d_values_in, num_items, op, equality_op, output, keys_by_vectors, values_by_vectors};
   }
 };
@@ -342,6 +354,52 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
     if (position + k < left) write(to + static_cast<std::ptrdiff_t>(k), values[k]);
 }
 
+// Writes a warp's rows of a tile, in their order, with all lanes. If it is `unaligned`, and all of the warp's items are
+// there, lanes shift what is not aligned to vectors.
+template <class Shape, class OutputIteratorT, bool unaligned>
+class rows_writer {
+  template <class Iterator, bool = unaligned&& is_vectorisable<Iterator>>
+  struct shifting {
+    static constexpr bool is_possible = false;
+  };
+  template <class Output>
+  struct shifting<Output*, true> {
+    static constexpr bool is_possible =
+        is_shiftable<Output, Shape::neighbours> && std::is_trivially_default_constructible_v<Output>;
+  };
+  static constexpr bool may_shift = shifting<OutputIteratorT>::is_possible;
+  using output = std::conditional_t<may_shift, parts::item_of<OutputIteratorT>, unsigned>;
+
+ public:
+  __device__ rows_writer(OutputIteratorT d_out, std::size_t first, int warp, int left, bool by_vectors)
+      : d_out_(d_out), first_(first), warp_(warp), left_(left), by_vectors_(by_vectors) {
+    if constexpr (may_shift) {
+      shifted_ = shifted_writer<Shape, output>(d_out + first + warp * Shape::warp_items);
+      shifts_ = !by_vectors && left >= (warp + 1) * Shape::warp_items && shifted_.can_shift();
+    }
+  }
+  template <class T>
+  __device__ void write_row(int row, const T (&values)[Shape::neighbours]) {
+    if constexpr (may_shift) {
+      if (shifts_) {
+        output items[Shape::neighbours];
+#pragma unroll
+        for (int k = 0; k < Shape::neighbours; ++k) write(&items[k], values[k]);
+        shifted_.write(row, items);
+        return;
+      }
+    }
+    write_neighbours<Shape>(values, d_out_, first_, Shape::position(warp_, row), left_, by_vectors_);
+  }
+
+ private:
+  OutputIteratorT d_out_;
+  std::size_t first_;
+  int warp_, left_;
+  bool by_vectors_, shifts_ = false;
+  std::conditional_t<may_shift, shifted_writer<Shape, output>, char> shifted_;
+};
+
 // Writes the keys of the runs that begin in a tile, and the aggregates of those that end there: the staged ones, and
 // those that only what precedes the tile completes.
 template <int block_threads, bool is_staged = true, class Call, class Memory, class Key, class T>
@@ -383,11 +441,12 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   const int left = static_cast<int>(parts::at_most(call.num_items - first, shape::tile_items));
 
   // Keys and values, and where runs begin.
-  const auto keys = read_tile<shape, key>(call.d_keys_in, first, last, warp, call.keys_by_vectors);
+  constexpr bool unaligned = Call::unaligned;
+  const auto keys = read_tile<shape, key, unaligned>(call.d_keys_in, first, last, warp, call.keys_by_vectors);
   warp_runs<shape, T> of_warp;
   {
     const auto values =
-        read_tile<shape, typename Call::value>(call.d_values_in, first, last, warp, call.values_by_vectors);
+        read_tile<shape, typename Call::value, unaligned>(call.d_values_in, first, last, warp, call.values_by_vectors);
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row)
 #pragma unroll
@@ -497,6 +556,8 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
         if ((of_warp.continues & shape::bit(row, k)) != 0)
           of_warp.values[row][k] = call.op(before, of_warp.values[row][k]);
     T row_before = before;  // of the row's first item
+    rows_writer<shape, decltype(call.output.d_values_out), unaligned> writer(call.output.d_values_out, first, warp,
+                                                                             left, call.output.by_vectors);
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row) {
       T values[shape::neighbours];
@@ -515,8 +576,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
 #pragma unroll
         for (int k = 0; k < shape::neighbours; ++k) values[k] = of_warp.values[row][k];
       }
-      write_neighbours<shape>(values, call.output.d_values_out, first, shape::position(warp, row), left,
-                              call.output.by_vectors);
+      writer.write_row(row, values);
     }
   }
 }

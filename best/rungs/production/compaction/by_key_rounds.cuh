@@ -59,8 +59,9 @@ struct by_key_job {
   __device__ void bring(unsigned) const {}
   __device__ items read(unsigned tile, int warp) const {
     const std::size_t first = first_of(tile), last = call.num_items - 1;
-    return {read_tile<shape, key>(call.d_keys_in, first, last, warp, call.keys_by_vectors),
-            read_tile<shape, value>(call.d_values_in, first, last, warp, call.values_by_vectors),
+    constexpr bool unaligned = Call::unaligned;
+    return {read_tile<shape, key, unaligned>(call.d_keys_in, first, last, warp, call.keys_by_vectors),
+            read_tile<shape, value, unaligned>(call.d_values_in, first, last, warp, call.values_by_vectors),
             read_before_warp<shape, key>(call.d_keys_in, first, last, warp)};
   }
 
@@ -238,12 +239,11 @@ struct scan_by_key_job : by_key_job<Call> {
     const unsigned open = from.open[threadIdx.x];
     T before = from.before;
     if (warp > 0 && open != 0) before = call.op(before, from.before_warp[warp]);
-    const std::size_t first = this->first_of(tile);
-    const int left = this->left_of(tile);
+    rows_writer<shape, decltype(call.output.d_values_out), Call::unaligned> writer(
+        call.output.d_values_out, this->first_of(tile), warp, this->left_of(tile), call.output.by_vectors);
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row) {
-      const int position = shape::position(warp, row);
-      const T* const slots = reinterpret_cast<const T*>(from.values) + position;
+      const T* const slots = reinterpret_cast<const T*>(from.values) + shape::position(warp, row);
       T values[shape::neighbours];
 #pragma unroll
       for (int k = 0; k < shape::neighbours; ++k) {
@@ -253,7 +253,7 @@ struct scan_by_key_job : by_key_job<Call> {
         values[k] = is_first ? before : static_cast<T>(call.op(before, values[k]));
         if constexpr (is_exclusive) values[k] = call.op(call.output.init, values[k]);
       }
-      write_neighbours<shape>(values, call.output.d_values_out, first, position, left, call.output.by_vectors);
+      writer.write_row(row, values);
     }
   }
 };
@@ -291,19 +291,25 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
   if (error != cudaSuccess) return error;
   if constexpr (Call::most_few > 0)
     if (is_few) return launch_by_key(call.of_few(), region, others_at, num_tiles, storage, stream);
-  if constexpr (Call::suits_rounds) {
-    using job = std::conditional_t<Call::is_scan, scan_by_key_job<Call>, reduce_by_key_job<Call>>;
-    bool suits = false;
-    int num_blocks = 0;
-    if (call.num_items >= Call::least_in_rounds) error = suits_rounds<job>(suits, num_blocks);
-    if constexpr (Call::is_scan) suits = suits && !call.output.overwrites_keys;
-    if (error != cudaSuccess) return error;
-    if (suits)
-      return launch_rounds(job{{call, run_mailboxes<T>::at(region + drawn_tiles::bytes, num_tiles),
-                                parts::mailboxes<unsigned long long>(region + others_at)}},
-                           drawn_tiles(region), num_tiles, num_blocks, storage, stream);
-  }
-  return launch_by_key(call, region, others_at, num_tiles, storage, stream);
+  const auto launch = [&](const auto& large) {
+    using large_call = std::decay_t<decltype(large)>;
+    if constexpr (Call::suits_rounds) {
+      using job = std::conditional_t<Call::is_scan, scan_by_key_job<large_call>, reduce_by_key_job<large_call>>;
+      bool suits = false;
+      int num_blocks = 0;
+      if (call.num_items >= Call::least_in_rounds)
+        if (const cudaError_t asked = suits_rounds<job>(suits, num_blocks)) return asked;
+      if constexpr (Call::is_scan) suits = suits && !call.output.overwrites_keys;
+      if (suits)
+        return launch_rounds(job{{large, run_mailboxes<T>::at(region + drawn_tiles::bytes, num_tiles),
+                                  parts::mailboxes<unsigned long long>(region + others_at)}},
+                             drawn_tiles(region), num_tiles, num_blocks, storage, stream);
+    }
+    return launch_by_key(large, region, others_at, num_tiles, storage, stream);
+  };
+  if constexpr (Call::suits_unaligned)
+    if (!call.is_aligned()) return launch(call.as_unaligned());
+  return launch(call);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

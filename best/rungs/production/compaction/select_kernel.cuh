@@ -40,13 +40,15 @@ struct value_held<values_too<InputIteratorT, OutputIteratorT>, Item> {
 // Where the others go.
 enum class rejected : unsigned char { nowhere, to_the_end };
 
+// If it is `unaligned`, items that are not come by vectors, too (unaligned_rows.cuh).
 template <rejected others_, class InputIteratorT, class Criterion, class Values, class OutputIteratorT,
-          class NumSelectedIteratorT>
+          class NumSelectedIteratorT, bool unaligned_ = false>
 struct selection {
   using input_iterator = InputIteratorT;
   using item = held_of<parts::item_of<InputIteratorT>>;
   using value = typename value_held<Values, item>::named;
   static constexpr rejected others = others_;
+  static constexpr bool unaligned = unaligned_;
   static constexpr bool has_values = Values::is_any;
   using shape =
       std::conditional_t<has_values && sizeof(item) == 4, rows_of_warps<8, 3, 8>, tile_shape<sizeof(item), 8, 8>>;
@@ -65,6 +67,10 @@ struct selection {
       !has_values && sizeof(item) <= 16 &&
       (others == rejected::nowhere || sizeof(item) >= 4 || (sizeof(item) == 1 && !Criterion::reads_flags));
 
+  // Whether those that are not aligned are faster so.
+  static constexpr bool suits_unaligned =
+      has_values && reads_vectors<InputIteratorT, item, shape::neighbours> && is_read_by_parts<item, shape::neighbours>;
+
   struct memory {
     alignas(16) unsigned char staged[!is_staged
                                          ? 16
@@ -81,6 +87,11 @@ struct selection {
   NumSelectedIteratorT d_num_selected_out;
   std::size_t num_items;
   bool by_vectors, in_place;
+
+  auto as_unaligned() const {
+    return selection<others, InputIteratorT, Criterion, Values, OutputIteratorT, NumSelectedIteratorT, true>{
+        d_in, criterion, values, d_out, d_num_selected_out, num_items, by_vectors, in_place};
+  }
 
   // The place in the output of the item that is number `rank` of the chosen ones, or of the rejected ones.
   __device__ OutputIteratorT place(std::size_t rank) const { return d_out + static_cast<std::ptrdiff_t>(rank); }
@@ -106,7 +117,8 @@ __global__ void __launch_bounds__(Selection::shape::block_threads,
   const int left = static_cast<int>(parts::at_most(call.num_items - first, shape::tile_items));
 
   const std::size_t last = call.num_items - 1;
-  const auto items = read_tile<shape, item>(call.d_in, first, last, warp, call.by_vectors);
+  constexpr bool unaligned = Selection::unaligned;
+  const auto items = read_tile<shape, item, unaligned>(call.d_in, first, last, warp, call.by_vectors);
   const auto fetched = call.criterion.template fetch<shape, item>(call.d_in, first, last, warp);
   const unsigned present = flags_present<shape>(warp, left);
   const unsigned chosen = call.criterion.template choose<shape, item>(items, fetched, tile == 0, warp, present);
@@ -157,8 +169,8 @@ __global__ void __launch_bounds__(Selection::shape::block_threads,
   }
   std::conditional_t<Selection::stages_values, lane_rows<shape, typename Selection::value>, nothing_fetched> values;
   if constexpr (Selection::stages_values)
-    values = read_flagged<shape, typename Selection::value>(call.values.d_in, first, last, chosen, warp,
-                                                            call.values.by_vectors);
+    values = read_flagged<shape, typename Selection::value, unaligned>(call.values.d_in, first, last, chosen, warp,
+                                                                       call.values.by_vectors);
   if (warp == 0) {
     unsigned long long before = 0;
     if constexpr (gathers)

@@ -172,9 +172,15 @@ cudaError_t select(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
   if (error != cudaSuccess) return error;
   // Of so many tiles nearly all are read at once (H200): few blocks would look back over many windows.
   const bool gathers = num_tiles >= 64 && num_tiles <= 256;
-  return parts::launch_overlapped(gathers ? select_kernel<Selection, true> : select_kernel<Selection, false>,
-                                  num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0, storage.clears, stream, call,
-                                  counts, storage.of_call);
+  const auto launch = [&](auto kernel, const auto& each) {
+    return parts::launch_overlapped(kernel, num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0, storage.clears,
+                                    stream, each, counts, storage.of_call);
+  };
+  if (gathers) return launch(select_kernel<Selection, true>, call);
+  if constexpr (Selection::suits_unaligned)
+    if (!call.by_vectors || !call.values.by_vectors)
+      return launch(select_kernel<decltype(call.as_unaligned()), false>, call.as_unaligned());
+  return launch(select_kernel<Selection, false>, call);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

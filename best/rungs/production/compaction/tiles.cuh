@@ -16,6 +16,8 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp_scan.cuh"
+#include "rungs/production/compaction/lane_rows.cuh"
+#include "rungs/production/compaction/unaligned_rows.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -81,77 +83,6 @@ auto as_held(InputIteratorT d_in) {
 template <class Item>
 using held_of = std::conditional_t<std::is_same_v<Item, typename type_in<Item>::named>, held<Item>, Item>;
 
-// What one access brings, or two of 16 bytes. (A struct of bytes is read byte by byte.)
-struct two_vectors {
-  uint4 first, second;
-};
-template <std::size_t num_bytes>
-using access = std::conditional_t<
-    num_bytes == 32, two_vectors,
-    std::conditional_t<
-        num_bytes == 16, uint4,
-        std::conditional_t<num_bytes == 8, uint2,
-                           std::conditional_t<num_bytes == 4, unsigned,
-                                              std::conditional_t<num_bytes == 2, unsigned short, unsigned char>>>>>;
-
-// `count` neighbours in the registers of a lane, laid out as one access brings them. Items of one or two bytes stay
-// packed in words: each would take a register.
-template <class Held, int count>
-class neighbours_of {
-  static constexpr std::size_t num_bytes = sizeof(Held) * count;
-  static constexpr bool is_packed = sizeof(Held) <= 2 && num_bytes % 4 == 0;
-
- public:
-  neighbours_of() = default;
-  explicit __device__ neighbours_of(access<num_bytes> read) {
-    static_assert(sizeof(read) == sizeof(parts_));
-    memcpy(static_cast<void*>(parts_), &read, sizeof(parts_));
-  }
-  explicit __device__ neighbours_of(const Held (&items)[count]) {
-    memcpy(static_cast<void*>(parts_), static_cast<const void*>(items), sizeof(parts_));
-  }
-  __device__ Held operator[](int k) const {
-    if constexpr (is_packed) {
-      constexpr int part_items = 4 / sizeof(Held);
-      // One instruction, where a shift would be followed by a mask.
-      const unsigned from = k % part_items * static_cast<unsigned>(sizeof(Held));
-      const unsigned bytes = sizeof(Held) == 1 ? 0x4440 + from : 0x4410 + from * 0x11;
-      const unsigned bits = __byte_perm(parts_[k / part_items], 0, bytes);
-      __builtin_assume(bits < 1u << 8 * sizeof(Held));
-      Held item;
-      memcpy(static_cast<void*>(&item), &bits, sizeof(Held));
-      return item;
-    } else {
-      return parts_[k];
-    }
-  }
-  // The same, unpacked once more by another instruction: else the compiler keeps items of the time before in registers.
-  __device__ Held anew(int k) const {
-    if constexpr (is_packed) {
-      constexpr int part_items = 4 / sizeof(Held);
-      const unsigned bits = parts_[k / part_items] >> (k % part_items * 8 * static_cast<int>(sizeof(Held)));
-      Held item;
-      memcpy(static_cast<void*>(&item), &bits, sizeof(Held));
-      return item;
-    } else {
-      return parts_[k];
-    }
-  }
-  // Packed neighbours, four bytes of them.
-  __device__ unsigned word(int i) const {
-    static_assert(is_packed);
-    return parts_[i];
-  }
-
- private:
-  static constexpr int num_parts = is_packed ? num_bytes / 4 : count;
-  std::conditional_t<is_packed, unsigned, Held> parts_[num_parts];
-};
-
-template <class InputIteratorT, class Held, int count>
-inline constexpr bool reads_vectors =
-    parts::is_vectorisable<InputIteratorT>&& std::is_same_v<parts::item_of<InputIteratorT>, Held> &&
-    sizeof(Held) * count <= sizeof(two_vectors);
 // Output iterators need not say what they take.
 template <class Iterator>
 inline constexpr bool is_vectorisable = false;
@@ -167,17 +98,16 @@ bool is_aligned(Iterator iterator) {
     return false;
 }
 
-// The lane's items of a tile.
-template <class Shape, class Held>
-struct lane_rows {
-  neighbours_of<Held, Shape::neighbours> rows[Shape::num_rows];
+// Whether there is a vector before and behind a whole tile, so that it can be shifted.
+template <class Shape>
+__device__ bool can_be_shifted(std::size_t first, std::size_t last) {
+  return first >= Shape::neighbours && last - first >= Shape::tile_items + Shape::neighbours - 1;
+}
 
-  __device__ Held operator()(int row, int k) const { return rows[row][k]; }
-  __device__ Held anew(int row, int k) const { return rows[row].anew(k); }
-};
-// Those of the tile that begins at `first`. `last` is the last item of all; what is behind it reads as that one again.
-// Whole tiles of aligned items come by vectors, all of which are on their way before the first one is looked at.
-template <class Shape, class Held, class InputIteratorT>
+// The lane's items of the tile that begins at `first`. `last` is the last item of all; what is behind it reads as that
+// one again. Whole tiles of aligned items come by vectors, all of which are on their way before the first one is looked
+// at; with `unaligned`, so do others.
+template <class Shape, class Held, bool unaligned = false, class InputIteratorT>
 __device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t first, std::size_t last, int warp,
                                             bool by_vectors) {
   constexpr int count = Shape::neighbours;
@@ -192,6 +122,12 @@ __device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t fir
       }
       return items;
     }
+    if constexpr (unaligned && is_shiftable<Held, count>)
+      if (!by_vectors && can_be_shifted<Shape>(first, last))
+        return read_shifted<Shape, Held>(d_in + first + warp * Shape::warp_items);
+    if constexpr (unaligned && is_read_by_parts<Held, count>)
+      if (!by_vectors && last - first >= Shape::tile_items - 1)
+        return read_by_parts<Shape, Held>(d_in + first + warp * Shape::warp_items, [](int) { return true; });
   }
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row) {
@@ -219,17 +155,26 @@ __device__ void bring_to_l2(InputIteratorT d_in, std::size_t first, int count) {
 }
 
 // Those of the lane's items that are flagged; what the others are does not matter.
-template <class Shape, class Held, class InputIteratorT>
+template <class Shape, class Held, bool unaligned = false, class InputIteratorT>
 __device__ lane_rows<Shape, Held> read_flagged(InputIteratorT d_in, std::size_t first, std::size_t last, unsigned flags,
                                                int warp, bool by_vectors) {
   constexpr int count = Shape::neighbours;
+  const auto of_row = [](unsigned of_lane, int row) {
+    return of_lane >> (row * count) & static_cast<unsigned>((1ull << count) - 1);
+  };
+  if constexpr (reads_vectors<InputIteratorT, Held, count>) {
+    if constexpr (unaligned && is_read_by_parts<Held, count>)
+      if (!by_vectors && last - first >= Shape::tile_items - 1)
+        return read_by_parts<Shape, Held>(d_in + first + warp * Shape::warp_items,
+                                          [&](int row) { return of_row(flags, row) != 0; });
+  }
   lane_rows<Shape, Held> items;
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row) {
     const std::size_t at = first + Shape::position(warp, row);
-    const unsigned of_row = flags >> (row * count) & ((1ull << count) - 1);
+    const unsigned chosen = of_row(flags, row);
     if constexpr (reads_vectors<InputIteratorT, Held, count>) {
-      if (by_vectors && of_row != 0 && at + count - 1 <= last) {
+      if (by_vectors && chosen != 0 && at + count - 1 <= last) {
         using vector = access<sizeof(Held) * count>;
         items.rows[row] = neighbours_of<Held, count>(*reinterpret_cast<const vector*>(d_in + at));
         continue;
@@ -238,7 +183,7 @@ __device__ lane_rows<Shape, Held> read_flagged(InputIteratorT d_in, std::size_t 
     Held read[count];
 #pragma unroll
     for (int k = 0; k < count; ++k)
-      if ((of_row >> k & 1) != 0) read[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(at + k)]);
+      if ((chosen >> k & 1) != 0) read[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(at + k)]);
     items.rows[row] = neighbours_of<Held, count>(read);
   }
   return items;
