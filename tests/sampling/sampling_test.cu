@@ -261,8 +261,12 @@ TYPED_TEST(Sampling, RowsAtTheEndsOfTheBinsOfPatterns) {
 // Most tokens have one of a few values, so that no list has room for those of a cut. Values next to the frequent ones,
 // in the same bins, are fewer, or there are as many of them.
 TYPED_TEST(Sampling, RowsOfFrequentValues) {
-  for (const auto& [num_rows, num_columns] :
-       {std::pair<std::size_t, std::size_t>{1, 128512}, {9, 70001}, {20, 33000}, {70, 9001}, {135, 8200}}) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{1, 128512},
+                                              {9, 70001},
+                                              {20, 33000},
+                                              {31, 50001},
+                                              {70, 9001},
+                                              {135, 8200}}) {
     SCOPED_TRACE(num_rows);
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 41);
     const auto expect = [&](bool from_probabilities, auto value_of) {
@@ -287,7 +291,7 @@ TYPED_TEST(Sampling, RowsInTheOuterBinsOfPatterns) {
       const sampling how{.temperature = temperature};
       this->expect_right_of(num_rows, num_columns, value_of, how, {0, 1500}, {1.0f, 0.6f});
     };
-    for (const float temperature : {1.0f, 0.01f, 1e-4f}) {
+    for (const float temperature : {1.0f, 0.01f, 1e-4f, 1e-30f}) {
       expect(temperature, [](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
       expect(temperature, [&](std::size_t i) { return i % 2 == 0 ? 0.0f : -std::fabs(normal[i]); });
       for (const float tiny : {0x1p-26f, -0x1p-26f, 0x1p-24f})  // some are 0 in halves
@@ -312,23 +316,23 @@ TYPED_TEST(Sampling, RowsOfPartsOfEqualTokens) {
   std::vector<TypeParam> items(num_columns);
   for (std::size_t i = 0; i < num_columns; ++i) items[i] = TypeParam(i / 65536 % 2 == 0 ? -0.0f : 1.0f);
   const guarded<TypeParam> in(items);
-  for (const float top_p : {1.0f, 0.9f, 0.5f}) {
-    sampling how;
-    how.top_p = top_p;
-    const std::size_t num_draws = 64;
-    const auto uniforms = make_uniforms(num_draws, 45);
-    const guarded<float> d_uniforms(uniforms);
-    how.d_uniforms = d_uniforms.data();
-    const host_row right(row_as_floats(items, 0, num_columns), rules_of(how));
-    const guarded<int> tokens(num_draws), last(num_draws);
-    const matrix<const TypeParam> logits{in.data(), num_draws, num_columns, 0};
-    ASSERT_EQ(rows::sample(logits, tokens.data(), how, nullptr, {last.data(), nullptr}), cudaSuccess);
-    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    std::vector<int> expected;
-    for (const float uniform : uniforms) expected.push_back(right.draw(host_row::fraction_of(uniform)));
-    EXPECT_EQ(tokens.read(), expected);
-    EXPECT_EQ(last.read(), std::vector<int>(num_draws, right.last_kept()));
-  }
+  for (const std::size_t num_draws : {3, 24, 64})
+    for (const float top_p : {1.0f, 0.9f, 0.5f}) {
+      sampling how;
+      how.top_p = top_p;
+      const auto uniforms = make_uniforms(num_draws, 45);
+      const guarded<float> d_uniforms(uniforms);
+      how.d_uniforms = d_uniforms.data();
+      const host_row right(row_as_floats(items, 0, num_columns), rules_of(how));
+      const guarded<int> tokens(num_draws), last(num_draws);
+      const matrix<const TypeParam> logits{in.data(), num_draws, num_columns, 0};
+      ASSERT_EQ(rows::sample(logits, tokens.data(), how, nullptr, {last.data(), nullptr}), cudaSuccess);
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      std::vector<int> expected;
+      for (const float uniform : uniforms) expected.push_back(right.draw(host_row::fraction_of(uniform)));
+      EXPECT_EQ(tokens.read(), expected);
+      EXPECT_EQ(last.read(), std::vector<int>(num_draws, right.last_kept()));
+    }
 }
 
 TYPED_TEST(Sampling, LongRows) {

@@ -1,12 +1,12 @@
 // A row of bfloat16 logits by its patterns (pattern_bins.cuh), by a thread-block cluster: for few rows.
 //
-// A block counts the patterns of neighbouring columns, and offers its greatest item. Behind a meeting each block adds
-// up all blocks' counts of its part of the patterns, and tells the first block how much a warp's patterns have. Behind
-// the next one a warp of the first block finds the cuts, one after the other: sums tell which warp's patterns a cut
-// lies in, and the counts of these come from the block that has them. Blocks' counts of one pattern tell which of them
-// has the token. The first block reads that one's columns again.
+// A block counts the patterns of neighbouring columns, and keeps these in shared memory. Each block adds up all blocks'
+// counts of a part of the bins, and tells the others what its part weighs. So all know in which part a cut lies. The
+// block that has the part finds the bin, and the block among whose columns the token is. It tells all blocks. The one
+// named finds the column.
 //
-// So blocks meet three times, whatever is cut.
+// What passes between blocks are stores that announce themselves on a barrier of the receiver. So nobody waits for an
+// answer, and blocks do not meet: behind a meeting, all memory has to be in order, which takes half a microsecond.
 #pragma once
 
 #include <cmath>
@@ -14,295 +14,379 @@
 #include <cstdint>
 
 #include "rungs/cluster/parts/peers.cuh"
+#include "rungs/cluster/parts/remote.cuh"
+#include "rungs/operators.cuh"
+#include "rungs/parts/phase_barrier.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/sampling/pattern_bins.cuh"
+#include "rungs/production/sampling/pattern_cuts.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
+#include "rungs/production/sampling/warp_masses.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
-// The `number`th token of a pattern among a block's columns.
-struct pattern_place {
-  unsigned pattern, block, number;
+// The `number`th token of a pattern among a block's columns, and the sum of weights up to it.
+struct alignas(16) pattern_place {
+  weight_sum up_to;
+  unsigned number;
+  unsigned short pattern, block;
 };
 
-// Of a block. Peers read counts and totals. They write maxima and what is found, and the groups of the first block.
+// The tokens of a position, all of one weight.
+struct pattern_tokens {
+  unsigned count, weight;
+
+  __device__ token_mass mass() const { return {static_cast<weight_sum>(weight) * count, weight > 0 ? count : 0}; }
+};
+
+// What a block's part of the bins has, and whether bins tell.
+struct alignas(16) pattern_part {
+  weight_sum sum;
+  unsigned count, doubts;
+};
+
+// Of a block. Peers write what is received, parts, maxima, what is found, and whether they have other tiny ones.
 struct pattern_cluster_memory {
-  static constexpr unsigned most_blocks = cluster::parts::greatest_cluster_blocks, warps = pattern_bins::warps;
-  alignas(16) unsigned counts[pattern_bins::num];                                         // of the block's columns
-  alignas(16) unsigned totals[pattern_bins::num / cluster::parts::least_cluster_blocks];  // of the row, by position
-  alignas(16) token_mass groups[most_blocks * warps];                                     // of each warp's positions
-  int maxima[most_blocks], maxima_of_warps[warps];
-  unsigned matches[warps], column, has_other_tiny;
-  // What the first block has found.
-  pattern_place kept, drawn;
-  weight_sum up_to;
+  static constexpr unsigned most_blocks = cluster::parts::greatest_cluster_blocks, warps = pattern_bins::warps,
+                            vectors_at_once = 4, num_cuts = 3;
+  union {
+    alignas(16) unsigned counts[pattern_bins::num];  // of the block's columns
+    pattern_tokens tokens[pattern_bins::num / 2];    // once counts are sent: of the part's positions
+  };
+  alignas(16) unsigned short received[pattern_bins::num];        // of the block's part: one block's after the other's
+  uint4 columns[vectors_at_once * pattern_bins::block_threads];  // those of the block, if they are no more
+  pattern_part of_blocks[most_blocks];
+  pattern_place found[num_cuts];
   candidate last;
-  unsigned is_found, needs_zeros;
+  token_mass of_warps[warps];
+  int maxima[most_blocks], maxima_of_warps[warps];
+  unsigned has_other_tiny[most_blocks];
+  alignas(8) unsigned matches[vectors_at_once * warps];
+  unsigned doubts, column;
   row_blocks_memory blocks;
+};
+
+// Of a block, apart: where bins do not tell, other searches use the memory.
+struct pattern_cluster_barriers {
+  parts::phase_barrier counted, weighed, cut[pattern_cluster_memory::num_cuts];
 };
 
 // All threads of the blocks of a cluster call what is called by all.
 class pattern_cluster {
   using bins = pattern_bins;
+  using memory = pattern_cluster_memory;
   static constexpr unsigned lanes = parts::warp_threads, warps = bins::warps, block_threads = bins::block_threads;
-  static constexpr unsigned at_once = 4;
+  static constexpr unsigned at_once = memory::vectors_at_once, tile_vectors = at_once * block_threads;
+  // Doubts: bins do not tell, or only if what is next to zero is zero.
+  static constexpr unsigned untold = 1, told_by_zeros = 2;
 
  public:
-  __device__ pattern_cluster(const void* row, unsigned num_columns, unsigned num_blocks, pattern_cluster_memory& own)
+  __device__ pattern_cluster(const void* row, unsigned num_columns, unsigned num_blocks, pattern_cluster_memory& own,
+                             pattern_cluster_barriers& barriers)
       : own_(own),
+        barriers_(barriers),
         row_(row, num_columns),
         num_blocks_(num_blocks),
         rank_(cluster::parts::block_rank()),
-        share_((row_.num_vectors + num_blocks - 1) / num_blocks),
-        per_thread_(bins::num / block_threads / num_blocks) {
-    cluster::parts::arrive_started();
-  }
+        share_((row_.num_vectors + num_blocks - 1) >> block_bits(num_blocks)),
+        part_bits_(bins_bits - block_bits(num_blocks)) {}
   __device__ unsigned rank() const { return rank_; }
 
-  // By all: counts the block's columns. Returns the row's greatest item, or the greatest NaN that has no sign.
-  // `meanwhile` is called while the first items come.
+  // By all: counts the block's columns, and sends the counts. Returns the row's greatest item, or the greatest NaN that
+  // has no sign. `meanwhile` is called by the first warp while counts are on their way.
   template <class Meanwhile>
   __device__ float count(Meanwhile meanwhile) {
-    const unsigned first = rank_ * share_ + threadIdx.x, end = min((rank_ + 1) * share_, row_.num_vectors);
-    uint4 vectors[at_once];
-    read(first, end, vectors);
+    read(0);
+    expect_peers();
 #pragma unroll
     for (unsigned i = 0; i < bins::per_thread / 4; ++i)
       reinterpret_cast<uint4*>(own_.counts)[threadIdx.x + i * block_threads] = {0, 0, 0, 0};
-    meanwhile();
+    if (threadIdx.x == 0) own_.doubts = 0;
     __syncthreads();
     unsigned greatest = 0x80008000;  // two integers of the order
 #pragma unroll 1
-    for (unsigned tile = first; tile < end; tile += at_once * block_threads) {
-      if (tile != first) read(tile, end, vectors);
+    for (unsigned tile = 0; tile < share_; tile += tile_vectors) {
+      if (tile > 0) read(tile);
+      wait_for_read();
 #pragma unroll
       for (unsigned i = 0; i < at_once; ++i) {
-        if (tile + i * block_threads >= end) break;
-        bins::count(own_.counts, vectors[i]);
-        for (const unsigned two : {vectors[i].x, vectors[i].y, vectors[i].z, vectors[i].w})
+        if (!is_here(tile, i)) break;
+        const uint4 vector = held(i);
+        bins::count(own_.counts, vector);
+        for (const unsigned two : {vector.x, vector.y, vector.z, vector.w})
           greatest = __vmaxs2(greatest, two ^ (two >> 15 & 0x00010001) * 0x7fff);
       }
     }
     const int low = static_cast<short>(greatest & 0xffff), high = static_cast<short>(greatest >> 16);
     const int of_warp = __reduce_max_sync(parts::full_mask, max(low, high));
-    if (threadIdx.x % lanes == 0) own_.maxima_of_warps[threadIdx.x / lanes] = of_warp;
+    const unsigned lane = threadIdx.x % lanes;
+    if (lane == 0) own_.maxima_of_warps[threadIdx.x / lanes] = of_warp;
     __syncthreads();
     cluster::parts::wait();  // peers have started
-    const unsigned lane = threadIdx.x % lanes;
+    send_counts();
     if (threadIdx.x < lanes) {
       const int of_block = __reduce_max_sync(parts::full_mask, own_.maxima_of_warps[lane % warps]);
-      if (lane < num_blocks_) *cluster::parts::of_rank(own_.maxima + rank_, lane) = of_block;
+      if (lane < num_blocks_) cluster::parts::store_remote(own_.maxima + rank_, barriers_.counted, lane, of_block);
+      meanwhile();
     }
-    cluster::parts::meet();
-    const int of_row = __reduce_max_sync(parts::full_mask, own_.maxima[lane % num_blocks_]);
-    return rounded::of_bits(static_cast<unsigned>(of_row < 0 ? of_row ^ 0x7fff : of_row) << 16);
+    barriers_.counted.wait_for_cluster(0);
+    const int of_row = __reduce_max_sync(parts::full_mask, own_.maxima[lane & (num_blocks_ - 1)]);
+    greatest_ = static_cast<unsigned>(of_row < 0 ? of_row ^ 0x7fff : of_row) & 0xffff;
+    return rounded::of_bits(greatest_ << 16);
   }
 
-  // By all: adds up counts and weights of the block's positions.
-  __device__ void weigh(const row_levels<true>& levels, unsigned least_level) {
-    const unsigned first = threadIdx.x * per_thread_;
+  // By all: sums up the weights of all tokens from a level on. False where bins do not tell. `needs_zeros`: where they
+  // do only if what is next to zero is zero.
+  __device__ bool weigh(const row_levels<true>& levels, unsigned least_level, bool& needs_zeros) {
+    const unsigned lane = threadIdx.x % lanes, num = positions_of_thread();
     token_mass mass{0, 0};
 #pragma unroll 1
-    for (unsigned i = first; i < first + per_thread_; ++i) {
-      const unsigned position = rank_ * per_thread_ * block_threads + i, bin = bins::bin_at(position);
-      unsigned count = position == bins::of_sign ? 0 : count_of(bin);
-      if (position == bins::of_sign - 1) count += count_of(bins::of_sign);
-      own_.totals[i] = count;
-      add(mass, mass_of(position, count, levels, least_level));
-    }
-    mass.count = parts::warp_reduce(mass.count, plus{});
-    mass.sum = row_blocks::sum_of_lanes<lanes>(mass.sum);
-    if (threadIdx.x % lanes == 0) *cluster::parts::of_rank(own_.groups + rank_ * warps + threadIdx.x / lanes, 0) = mass;
-    cluster::parts::meet();
-  }
-
-  // By the first block's first warp, as are those up to place_of. False where bins do not tell. `needs_zeros`: where
-  // they do only if what is next to zero is zero.
-  __device__ bool tells(float greatest, const row_levels<true>& levels, bool& needs_zeros) const {
-    if (!(greatest > -0x1.fep6f)) return false;  // NaN too
-    if (greatest >= 0x1.fep6f && total_at(0) > 1) return false;
-    constexpr float least_value = 0x1p-25f, beyond = 0x1.fep6f;
-    needs_zeros = levels.level(least_value) != levels.level(-least_value) && total_at(bins::of_sign - 1) > 0;
-    const unsigned not_in_row = row_.num_vectors * bins::vector_items - row_.size;
-    return levels.level(-beyond) == 0 || total_at(bins::num - 1) <= not_in_row;
-  }
-  // How much all tokens have. Sums up what comes before each lane's groups.
-  __device__ token_mass sum_groups() {
-    const unsigned lane = threadIdx.x % lanes, of_lane = num_blocks_ * warps / lanes;
-    of_lane_ = {0, 0};
-#pragma unroll 1
-    for (unsigned i = 0; i < of_lane; ++i) add(of_lane_, own_.groups[lane * of_lane + i]);
-    const token_mass up_to = mass_up_to(of_lane_);
-    before_lane_ = {up_to.sum - of_lane_.sum, up_to.count - of_lane_.count};
-    return {__shfl_sync(parts::full_mask, up_to.sum, lanes - 1), __shfl_sync(parts::full_mask, up_to.count, lanes - 1)};
-  }
-  // The cut that reaches `target`, from 1 to the total, of weights or of tokens.
-  __device__ pattern_cut find(bool by_count, weight_sum target, const row_levels<true>& levels,
-                              unsigned least_level) const {
-    const unsigned lane = threadIdx.x % lanes;
-    token_mass before = before_lane_;
-    unsigned index = lane * (num_blocks_ * warps / lanes);  // of the group
-    unsigned owner = first_to_reach(before, of_lane_, by_count, target);
-    if (lane == owner) skip(before, index, by_count, target, [&](unsigned i) { return own_.groups[i]; });
-    index = __shfl_sync(parts::full_mask, index, owner);
-    before = of_lane(before, owner);
-
-    const unsigned block = index / warps, start = (index % warps * lanes + lane) * per_thread_;
-    const unsigned* const totals = cluster::parts::of_rank(own_.totals, block);
-    const auto mass_at = [&](unsigned i) {
-      return mass_of(block * per_thread_ * block_threads + i, totals[i], levels, least_level);
-    };
-    token_mass mass{0, 0};
-#pragma unroll 1
-    for (unsigned i = 0; i < per_thread_; ++i) add(mass, mass_at(start + i));
-    const token_mass up_to = mass_up_to(mass);
-    add(before, {up_to.sum - mass.sum, up_to.count - mass.count});
-    owner = first_to_reach(before, mass, by_count, target);
-    index = start;
-    if (lane == owner) {
-      skip(before, index, by_count, target, mass_at);
-      mass = mass_at(index);
-    }
-    index = __shfl_sync(parts::full_mask, index, owner);
-    before = of_lane(before, owner);
-    mass = of_lane(mass, owner);
-    const weight_sum needed = target - before.measure(by_count), weight = mass.sum / mass.count;
-    const auto number = static_cast<unsigned>(by_count ? needed : (needed + weight - 1) / weight);
-    return {bins::bin_at(block * per_thread_ * block_threads + index), number, mass.count,
-            before.sum + number * weight};
-  }
-  // Where a cut's last token is, if what is next to zero is zero.
-  __device__ pattern_place place_of(const pattern_cut& cut, float greatest) const {
-    const unsigned lane = threadIdx.x % lanes;
-    unsigned count = lane < num_blocks_ ? *cluster::parts::of_rank(own_.counts + cut.bin, lane) : 0;
-    if (cut.bin == 0 && lane < num_blocks_) count += *cluster::parts::of_rank(own_.counts + bins::of_sign, lane);
-    const unsigned up_to = parts::warp_scan(count, plus{});
-    const unsigned owner = first_lane(up_to >= cut.number);
-    const unsigned pattern = cut.bin == 0                   ? 0
-                             : cut.bin == bins::of_sign - 1 ? rounded::bits_of(greatest) >> 16
-                                                            : bins::pattern_of(cut.bin);
-    return {pattern, owner, cut.number - __shfl_sync(parts::full_mask, up_to - count, owner)};
-  }
-
-  // By the first block. Reads the row again: whether all that is next to zero is zero.
-  __device__ bool has_zeros_alone() {
-    outer_patterns outer = outer_patterns::none();
-#pragma unroll 4
-    for (unsigned i = threadIdx.x; i < row_.num_vectors; i += block_threads) outer.take(row_.read(i));
-    if (threadIdx.x == 0) own_.has_other_tiny = 0;
-    __syncthreads();
-    if (!outer.has_zeros_alone()) own_.has_other_tiny = 1;
-    __syncthreads();
-    return own_.has_other_tiny == 0;
-  }
-
-  // By the first block.
-  __device__ unsigned column_of(const pattern_place& place) {
-    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
-    const unsigned of_warp = (share_ + block_threads - 1) / block_threads * lanes;
-    const unsigned first = place.block * share_ + warp * of_warp;
-    const unsigned end = min(min(first + of_warp, (place.block + 1) * share_), row_.num_vectors);
-    const auto mask_at = [&](unsigned i) { return i < end ? row_.mask_of(row_.read(i), place.pattern) : 0; };
-    unsigned matches = 0;
-#pragma unroll 4
-    for (unsigned i = first; i < end; i += lanes) matches += static_cast<unsigned>(__popc(mask_at(i + lane)));
-    matches = parts::warp_reduce(matches, plus{});
-    if (lane == 0) own_.matches[warp] = matches;
-    __syncthreads();
-    const unsigned each = lane < warps ? own_.matches[lane] : 0, up_to = parts::warp_scan(each, plus{});
-    const unsigned owner = first_lane(up_to >= place.number);
-    unsigned number = place.number - __shfl_sync(parts::full_mask, up_to - each, owner);
-    if (warp == owner) {
-#pragma unroll 1
-      for (unsigned i = first; i < end; i += lanes) {
-        const unsigned mask = mask_at(i + lane), own = static_cast<unsigned>(__popc(mask)),
-                       behind = parts::warp_scan(own, plus{});
-        if (behind - own < number && number <= behind)
-          own_.column = row_.column_of(i + lane, mask, number - (behind - own));
-        const unsigned all = __shfl_sync(parts::full_mask, behind, lanes - 1);
-        if (number <= all) break;
-        number -= all;
+    for (unsigned i = threadIdx.x * num; i < (threadIdx.x + 1) * num; ++i) {
+      const unsigned position = (rank_ << part_bits_) + i, count = count_at(position);
+      unsigned weight = 0;
+      if (count > 0) {
+        weight = weight_at(position, levels, least_level);
+        if (const unsigned doubts = doubts_of(position, count, levels); doubts != 0) atomicOr(&own_.doubts, doubts);
       }
+      const pattern_tokens tokens{count, weight};
+      own_.tokens[i] = tokens;
+      add(mass, tokens.mass());
     }
+    mass = sum_of_lanes(mass);
+    if (lane == 0) own_.of_warps[threadIdx.x / lanes] = mass;
     __syncthreads();
-    return own_.column;
+    if (threadIdx.x < lanes) {
+      of_warp_ = lane < warps ? own_.of_warps[lane] : token_mass{0, 0};
+      before_warp_ = mass_up_to(of_warp_);
+      const token_mass of_part = mass_of_lane(before_warp_, lanes - 1);
+      if (lane < num_blocks_)
+        cluster::parts::store_remote(own_.of_blocks + rank_, barriers_.weighed, lane,
+                                     pattern_part{of_part.sum, of_part.count, own_.doubts});
+    }
+    barriers_.weighed.wait_for_cluster(0);
+    const pattern_part part = lane < num_blocks_ ? own_.of_blocks[lane] : pattern_part{0, 0, 0};
+    const unsigned doubts = __reduce_or_sync(parts::full_mask, part.doubts);
+    needs_zeros = (doubts & told_by_zeros) != 0;
+    // NaN is not greater. Where a temperature is next to 0, the greatest item of an outer bin may be without a weight.
+    return (doubts & untold) == 0 && levels.greatest > -beyond && __any_sync(parts::full_mask, part.count > 0);
   }
 
-  // By all: tells all blocks whether the first one has found the cuts, and `last`. Peers may leave behind it.
-  __device__ bool agree(bool is_found, candidate last) {
-    if (rank_ == 0 && threadIdx.x < num_blocks_) {
-      *cluster::parts::of_rank(&own_.is_found, threadIdx.x) = is_found;
-      *cluster::parts::of_rank(&own_.last, threadIdx.x) = last;
+  // By the first warp, as is find(): how much all tokens have.
+  __device__ token_mass total() {
+    const unsigned lane = threadIdx.x % lanes;
+    const pattern_part part = lane < num_blocks_ ? own_.of_blocks[lane] : pattern_part{0, 0, 0};
+    const token_mass up_to = mass_up_to({part.sum, part.count});
+    const token_mass before = mass_of_lane({up_to.sum - part.sum, up_to.count - part.count}, rank_);
+    before_warp_ = {before_warp_.sum - of_warp_.sum + before.sum, before_warp_.count - of_warp_.count + before.count};
+    return mass_of_lane(up_to, lanes - 1);
+  }
+  // Tells all blocks where the last token is of the cut that reaches `target`, from 1 to the total, of weights or of
+  // tokens, if the cut lies in the block's part, and if what is next to zero is zero. Each cut of a row has its `slot`.
+  __device__ void find(unsigned slot, bool by_count, weight_sum target) const {
+    const weight_sum reached = before_warp_.measure(by_count);
+    const unsigned warp = first_lane(reached < target && target <= reached + of_warp_.measure(by_count));
+    if (warp >= lanes) return;
+    const unsigned lane = threadIdx.x % lanes, num = positions_of_thread(), first = (warp * lanes + lane) * num;
+    token_mass own{0, 0};
+#pragma unroll 1
+    for (unsigned i = first; i < first + num; ++i) add(own, own_.tokens[i].mass());
+    token_mass before = mass_up_to(own);
+    before = {before.sum - own.sum, before.count - own.count};
+    add(before, mass_of_lane(before_warp_, warp));
+    const unsigned finder = first_lane(target <= before.measure(by_count) + own.measure(by_count));
+    before = mass_of_lane(before, finder);
+    // All lanes go through the positions of the one that has the target.
+    unsigned position = (warp * lanes + finder) * num;
+    pattern_tokens tokens = own_.tokens[position];
+    while (target > before.measure(by_count) + tokens.mass().measure(by_count)) {
+      add(before, tokens.mass());
+      tokens = own_.tokens[++position];
     }
+    const weight_sum needed = target - before.measure(by_count);
+    const unsigned number = by_count ? static_cast<unsigned>(needed) : tokens_that_reach(needed, tokens.weight);
+    const unsigned bin = bins::bin_at((rank_ << part_bits_) + position);
+    const unsigned count = lane < num_blocks_ ? own_.received[place_of(lane, bin)] : 0,
+                   up_to = parts::warp_scan(count, plus{}), block = first_lane(up_to >= number);
+    const unsigned of_others = __shfl_sync(parts::full_mask, up_to - count, block);
+    const unsigned pattern = bin == 0 ? 0 : bin == bins::of_sign - 1 ? greatest_ : bins::pattern_of(bin);
+    const pattern_place place{before.sum + static_cast<weight_sum>(tokens.weight) * number, number - of_others,
+                              static_cast<unsigned short>(pattern), static_cast<unsigned short>(block)};
+    if (lane < num_blocks_) cluster::parts::store_remote(own_.found + slot, barriers_.cut[slot], lane, place);
+  }
+  // By all: what has been found.
+  __device__ pattern_place found(unsigned slot) const {
+    barriers_.cut[slot].wait_for_cluster(0);
+    return own_.found[slot];
+  }
+
+  // By all: whether all that is next to zero is zero.
+  __device__ __forceinline__ bool has_zeros_alone() {
+    outer_patterns outer = outer_patterns::none();
+#pragma unroll 1
+    for (unsigned tile = 0; tile < share_; tile += tile_vectors) {
+      if (share_ > tile_vectors) {
+        read(tile);
+        wait_for_read();
+      }
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i)
+        if (is_here(tile, i)) outer.take(held(i));
+    }
+    const int has_other = __syncthreads_or(!outer.has_zeros_alone());
+    if (threadIdx.x < num_blocks_) *cluster::parts::of_rank(own_.has_other_tiny + rank_, threadIdx.x) = has_other;
     cluster::parts::meet();
-    return own_.is_found;
+    const unsigned lane = threadIdx.x % lanes;
+    return __reduce_or_sync(parts::full_mask, lane < num_blocks_ ? own_.has_other_tiny[lane] : 0) == 0;
+  }
+
+  // By all threads of the block that a place names: the token's column.
+  __device__ __forceinline__ unsigned column_of(const pattern_place& place) {
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    unsigned number = place.number;
+#pragma unroll 1
+    for (unsigned tile = 0;; tile += tile_vectors) {
+      if (share_ > tile_vectors) {
+        read(tile);
+        wait_for_read();
+      }
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i) {
+        const unsigned matches = parts::warp_reduce(is_here(tile, i) ? row_.num_of(held(i), place.pattern) : 0, plus{});
+        if (lane == 0) own_.matches[i * warps + warp] = matches;
+      }
+      __syncthreads();
+      static_assert(at_once * warps == 2 * lanes);
+      const uint2 two = reinterpret_cast<const uint2*>(own_.matches)[lane];
+      const unsigned up_to = parts::warp_scan(two.x + two.y, plus{}), owner = first_lane(up_to >= number);
+      if (owner >= lanes) {
+        number -= __shfl_sync(parts::full_mask, up_to, lanes - 1);
+        __syncthreads();
+        continue;
+      }
+      number -= __shfl_sync(parts::full_mask, up_to - two.x - two.y, owner);
+      const unsigned of_first = __shfl_sync(parts::full_mask, two.x, owner);
+      const unsigned index = 2 * owner + (number > of_first);
+      if (number > of_first) number -= of_first;
+      if (warp == index % warps) {
+        const unsigned i = index / warps;
+        const unsigned mask = is_here(tile, i) ? row_.mask_of(held(i), place.pattern) : 0,
+                       here = static_cast<unsigned>(__popc(mask)), behind = parts::warp_scan(here, plus{});
+        if (behind - here < number && number <= behind)
+          own_.column = row_.column_of(place_in(tile, i), mask, number - (behind - here));
+      }
+      __syncthreads();
+      return own_.column;
+    }
+  }
+
+  // By all: what a block tells about the last token. Peers may leave behind it.
+  __device__ candidate tell_last(unsigned block, candidate last) {
+    if (rank_ == block && threadIdx.x < num_blocks_) *cluster::parts::of_rank(&own_.last, threadIdx.x) = last;
+    cluster::parts::meet();
+    return own_.last;
   }
 
  private:
-  __device__ void read(unsigned first, unsigned end, uint4 (&vectors)[at_once]) const {
-#pragma unroll
-    for (unsigned i = 0; i < at_once; ++i)
-      if (first + i * block_threads < end) vectors[i] = row_.read(first + i * block_threads);
-  }
-  __device__ unsigned count_of(unsigned bin) const {
-    unsigned count = 0;
-#pragma unroll 8
-    for (unsigned i = 0; i < num_blocks_; ++i)  // each block begins with another one
-      count += *cluster::parts::of_rank(own_.counts + bin, (rank_ + i) & (num_blocks_ - 1));
-    return count;
-  }
-  __device__ unsigned total_at(unsigned position) const {
-    const unsigned of_block = per_thread_ * block_threads;
-    return *cluster::parts::of_rank(own_.totals + position % of_block, position / of_block);
-  }
-  static __device__ token_mass mass_of(unsigned position, unsigned count, const row_levels<true>& levels,
-                                       unsigned least_level) {
-    if (position == bins::num - 1) return {0, 0};
-    // All of the first position are the greatest item.
-    const unsigned level = levels.level(position == 0 ? levels.greatest : bins::value_of(bins::bin_at(position)));
-    if (level < least_level || count == 0) return {0, 0};
-    return {static_cast<weight_sum>(weight_of_level<true>(level)) * count, count};
+  // The sum of all lanes' masses, of fewer than 2^20 tokens, by pieces of 22 bits.
+  static __device__ token_mass sum_of_lanes(const token_mass& mass) {
+    constexpr unsigned bits = 22, piece = (1u << bits) - 1;
+    const auto sum_of = [](weight_sum each) {
+      return static_cast<weight_sum>(__reduce_add_sync(parts::full_mask, static_cast<unsigned>(each)));
+    };
+    return {sum_of(mass.sum & piece) + (sum_of(mass.sum >> bits & piece) << bits) +
+                (sum_of(mass.sum >> 2 * bits) << 2 * bits),
+            __reduce_add_sync(parts::full_mask, mass.count)};
   }
 
-  static __device__ void add(token_mass& to, const token_mass& other) {
-    to.sum += other.sum;
-    to.count += other.count;
+  // What comes from peers, and that this block has started.
+  __device__ void expect_peers() const {
+    const unsigned warp = threadIdx.x / lanes;
+    if (warp == 0)
+      cluster::parts::expect(barriers_.counted, sizeof(own_.received) + num_blocks_ * sizeof(*own_.maxima));
+    if (warp == 1) cluster::parts::expect(barriers_.weighed, num_blocks_ * sizeof(pattern_part));
+    if (warp - 2 < memory::num_cuts) cluster::parts::expect(barriers_.cut[warp - 2], sizeof(pattern_place));
+    cluster::parts::arrive_started();
   }
-  static __device__ unsigned first_lane(bool is_wanted) {
-    return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(parts::full_mask, is_wanted)))) - 1;
+
+  static constexpr float beyond = 0x1.fep6f, least_value = 0x1p-25f;  // the outer bins'
+  static constexpr unsigned bins_bits = 13;
+  static_assert(bins::num == 1u << bins_bits);
+  static __device__ unsigned block_bits(unsigned num_blocks) {
+    return 31 - static_cast<unsigned>(__clz(static_cast<int>(num_blocks)));
   }
-  // The lane whose mass reaches the target.
-  static __device__ unsigned first_to_reach(const token_mass& before, const token_mass& mass, bool by_count,
-                                            weight_sum target) {
-    return first_lane(target <= before.measure(by_count) + mass.measure(by_count));
+  // The thread's vectors of a tile.
+  __device__ unsigned place_in(unsigned tile, unsigned i) const {
+    return rank_ * share_ + tile + i * block_threads + threadIdx.x;
   }
-  // Goes on to the index whose mass reaches the target.
-  template <class MassAt>
-  static __device__ void skip(token_mass& before, unsigned& index, bool by_count, weight_sum target, MassAt mass_at) {
+  __device__ bool is_here(unsigned tile, unsigned i) const {
+    return tile + i * block_threads + threadIdx.x < share_ && place_in(tile, i) < row_.num_vectors;
+  }
+  // The thread alone looks at what it reads.
+  __device__ void read(unsigned tile) const {
 #pragma unroll 1
-    for (;; ++index) {
-      const token_mass each = mass_at(index);
-      if (target <= before.measure(by_count) + each.measure(by_count)) return;
-      add(before, each);
+    for (unsigned i = 0; i < at_once && is_here(tile, i); ++i) {
+      const unsigned place = place_in(tile, i);
+      if (row_.is_whole(place))
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(cluster::parts::shared_address(&held(i))),
+                     "l"(row_.from + place)
+                     : "memory");
+      else
+        held(i) = row_.read(place);
     }
   }
-  static __device__ token_mass of_lane(const token_mass& mass, unsigned lane) {
-    return {__shfl_sync(parts::full_mask, mass.sum, lane), __shfl_sync(parts::full_mask, mass.count, lane)};
-  }
-  static __device__ token_mass mass_up_to(token_mass mass) {
+  static __device__ void wait_for_read() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+  __device__ uint4& held(unsigned i) const { return own_.columns[i * block_threads + threadIdx.x]; }
+
+  // In 16 bits, for a block has fewer columns. Tokens next to zero of both signs count as one bin, the positive one.
+  // Blocks begin with different ones, so that none is sent all at once.
+  __device__ void send_counts() const {
+    const unsigned lane = threadIdx.x % lanes, warp = (threadIdx.x / lanes + rank_) % warps;
 #pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2) {
-      const weight_sum sum = __shfl_up_sync(parts::full_mask, mass.sum, distance);
-      const unsigned count = __shfl_up_sync(parts::full_mask, mass.count, distance);
-      if (threadIdx.x % lanes >= distance) add(mass, {sum, count});
+    for (unsigned i = 0; i < bins::per_thread / 8; ++i) {
+      const unsigned eights = (warp * (bins::per_thread / 8) + i) * lanes + lane, bin = 8 * eights;
+      const auto* const from = reinterpret_cast<const uint4*>(own_.counts) + 2 * eights;
+      uint4 first = from[0], second = from[1];
+      if (bin == 0) first.x += own_.counts[bins::of_sign];
+      if (bin == bins::of_sign) first.x = 0;
+      const uint4 packed{two_of(first.x, first.y), two_of(first.z, first.w), two_of(second.x, second.y),
+                         two_of(second.z, second.w)};
+      cluster::parts::store_remote(reinterpret_cast<uint4*>(own_.received + place_of(rank_, bin)), barriers_.counted,
+                                   bins::bin_at(bin) >> part_bits_, packed);
     }
-    return mass;
+  }
+  static __device__ unsigned two_of(unsigned low, unsigned high) { return __byte_perm(low, high, 0x5410); }
+  __device__ unsigned positions_of_thread() const { return (1u << part_bits_) / block_threads; }
+  // Where a block has what another one counted in a bin. Those of the first one are where positions are, too.
+  __device__ unsigned place_of(unsigned block, unsigned bin) const {
+    return (block << part_bits_) + (bin & ((1u << part_bits_) - 1));
+  }
+  __device__ unsigned count_at(unsigned position) const {
+    const unsigned short* from = own_.received + place_of(0, bins::bin_at(position));
+    unsigned count = 0;
+#pragma unroll 4
+    for (unsigned block = 0; block < num_blocks_; ++block, from += 1u << part_bits_) count += *from;
+    return count;
+  }
+  __device__ unsigned doubts_of(unsigned position, unsigned count, const row_levels<true>& levels) const {
+    const unsigned not_in_row = row_.num_vectors * bins::vector_items - row_.size;
+    switch (position) {
+      case 0:
+        return levels.greatest >= beyond && count > 1 ? untold : 0;
+      case bins::of_sign - 1:
+        return levels.level(least_value) != levels.level(-least_value) ? told_by_zeros : 0;
+      case bins::num - 1:
+        return levels.level(-beyond) > 0 && count > not_in_row ? untold : 0;
+    }
+    return 0;
   }
 
   pattern_cluster_memory& own_;
+  pattern_cluster_barriers& barriers_;
   const pattern_row row_;
-  const unsigned num_blocks_, rank_, share_, per_thread_;  // vectors of a block's columns, positions of a thread
-  token_mass of_lane_, before_lane_;
+  const unsigned num_blocks_, rank_, share_, part_bits_;  // vectors of a block's columns
+  unsigned greatest_;                                     // pattern
+  token_mass of_warp_, before_warp_;                      // of the first warp's lanes: of each warp's positions
 };
 
 }  // namespace rungs::RUNGS_ABI::production

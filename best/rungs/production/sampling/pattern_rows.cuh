@@ -1,10 +1,13 @@
-// Rows of bfloat16 logits by their patterns: a block has a row (pattern_bins.cuh), or a cluster (pattern_clusters.cuh).
+// Rows of bfloat16 logits by their patterns: a block has a row (pattern_search.cuh), or a cluster
+// (pattern_clusters.cuh).
 #pragma once
 
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/sampling/gumbel_scores.cuh"
 #include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/pattern_clusters.cuh"
+#include "rungs/production/sampling/pattern_cuts.cuh"
+#include "rungs/production/sampling/pattern_search.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
 #include "rungs/production/sampling/sampling_task.cuh"
@@ -64,67 +67,60 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
                                           unsigned char* shared) {
   const T* const from = task.data + row * task.stride;
   auto& own = *reinterpret_cast<pattern_cluster_memory*>(shared);
-  pattern_cluster search(from, task.num_columns, plan.num_blocks, own);
-  const bool is_first = search.rank() == 0, finds = is_first && threadIdx.x < parts::warp_threads;
-  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
-  const bool wants_last = task.last_kept != nullptr || (task.by_gumbel && cuts);
-  const random_source random = random_of(task);
+  __shared__ pattern_cluster_barriers barriers;
+  pattern_cluster search(from, task.num_columns, plan.num_blocks, own, barriers);
   weight_sum fraction = 0;
   const float greatest = search.count([&] {
-    if (finds && !task.by_gumbel) fraction = draw_of(task, random, row);
+    if (!task.by_gumbel) fraction = draw_of(task, random_of(task), row);
   });
   const row_levels<true> levels(greatest, task.logit_factor);
-  search.weigh(levels, task.least_level);
-  if (finds) {
-    bool needs_zeros = false, is_found = search.tells(greatest, levels, needs_zeros);
-    weight_sum up_to = 0;
-    pattern_place last_kept{}, drawn{};
-    if (is_found) {
-      const token_mass total = search.sum_groups();
-      up_to = total.sum;
-      pattern_cut last{};
-      if (task.top_k > 0) {
-        last = search.find(true, min(task.top_k, total.count), levels, task.least_level);
-        up_to = last.up_to;
-      }
-      if (task.cuts_by_sum || (cuts && task.top_k == 0)) {
-        last = search.find(false, task.cuts_by_sum ? share_of_sum(up_to, task.sum_share) : up_to, levels,
-                           task.least_level);
-        up_to = last.up_to;
-      }
-      if (wants_last) last_kept = search.place_of(last, greatest);
-      if (!task.by_gumbel)
-        drawn = search.place_of(search.find(false, draw_target(up_to, fraction), levels, task.least_level), greatest);
-      needs_zeros |= (wants_last && last_kept.pattern == 0) || (!task.by_gumbel && drawn.pattern == 0);
+  bool needs_zeros;
+  if (!search.weigh(levels, task.least_level, needs_zeros)) return false;
+  const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  const bool wants_last = task.last_kept != nullptr || (task.by_gumbel && cuts);
+  enum { of_count, of_sum, of_draw };
+  const bool finds = threadIdx.x < parts::warp_threads;
+  const token_mass total = finds ? search.total() : token_mass{0, 0};
+  weight_sum up_to = total.sum;
+  pattern_place last{}, drawn{};
+#pragma unroll 1
+  for (unsigned w = of_count; w <= of_draw; ++w) {
+    if (!(w == of_count ? task.top_k > 0 : w == of_sum ? task.cuts_by_sum || (cuts && task.top_k == 0) : draws))
+      continue;
+    if (finds) {
+      weight_sum target = min(task.top_k, total.count);
+      if (w == of_sum) target = task.cuts_by_sum ? share_of_sum(up_to, task.sum_share) : up_to;
+      if (w == of_draw) target = draw_target(up_to, fraction);
+      search.find(w, w == of_count, target);
     }
-    if (threadIdx.x == 0) {
-      own.kept = last_kept;
-      own.drawn = drawn;
-      own.up_to = up_to;
-      own.is_found = is_found;
-      own.needs_zeros = needs_zeros;
+    const pattern_place found = search.found(w);
+    if (w == of_draw) {
+      drawn = found;
+    } else {
+      last = found;
+      up_to = found.up_to;
     }
   }
-  token_cut kept{0, 0};
-  unsigned token = 0;
-  bool is_found = false;
-  if (is_first) {
-    __syncthreads();
-    is_found = own.is_found && (own.needs_zeros == 0 || search.has_zeros_alone());
-    kept.up_to = own.up_to;
-    if (is_found && wants_last)
-      kept.last = token_candidate(rounded::of_bits(own.kept.pattern << 16), search.column_of(own.kept));
-    if (is_found && !task.by_gumbel) token = search.column_of(own.drawn);
-    __syncthreads();
+  needs_zeros |= (wants_last && last.pattern == 0) || (draws && drawn.pattern == 0);
+  if (needs_zeros && !search.has_zeros_alone()) return false;
+  candidate last_kept = 0;
+  if (wants_last && search.rank() == last.block) {
+    last_kept = token_candidate(rounded::of_bits(last.pattern << 16), search.column_of(last));
+    if (task.last_kept != nullptr && threadIdx.x == 0)
+      task.last_kept[row] = static_cast<int>(column_of_token(last_kept));
   }
-  if (!search.agree(is_found, kept.last)) return false;
+  unsigned writer = drawn.block, token = 0;
   if (task.by_gumbel) {
+    if (wants_last) last_kept = search.tell_last(last.block, last_kept);
     row_blocks group(own.blocks, plan.num_blocks);
     const row_share<T, false> share(from, task.num_columns, group.rank(), plan.num_blocks, nullptr);
-    token = best_column(task, share, levels, own.last, random, row, group);
+    token = best_column(task, share, levels, last_kept, random_of(task), row, group);
     group.settle();
+    writer = 0;
+  } else if (search.rank() == writer) {
+    token = search.column_of(drawn);
   }
-  if (is_first && threadIdx.x == 0) write_row(task, row, levels, kept, token);
+  if (search.rank() == writer && threadIdx.x == 0) write_token(task, row, levels, up_to, token);
   return true;
 }
 

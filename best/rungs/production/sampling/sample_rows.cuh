@@ -26,6 +26,7 @@
 #include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/pattern_clusters.cuh"
 #include "rungs/production/sampling/pattern_rows.cuh"
+#include "rungs/production/sampling/pattern_search.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
 #include "rungs/production/sampling/sampling_task.cuh"
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
                                    const __grid_constant__ sampling_plan plan) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  const unsigned row = blockIdx.x / plan.num_blocks;
+  const unsigned row = blockIdx.x >> (31 - __clz(static_cast<int>(plan.num_blocks)));
   if (!sample_by_pattern_cluster(task, plan, row, sampling_shared_memory))
     sample_untold_row(task, plan, row, sampling_shared_memory);
 #endif
@@ -208,13 +209,19 @@ struct sample_rows {
     return 0;
   }
 
-  // Of a row by patterns. Eight or more share a multiprocessor by two. Four are faster than one only where each has a
-  // multiprocessor, and two never are.
+  // Of a row by patterns: one, or 4 to 16, as measured on an H200. Of short rows a block has a multiprocessor, of long
+  // ones two share it. A block of a cluster counts in 16 bits, with up to 31 more items than columns.
   static int blocks_of_patterns(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns) {
-    const std::size_t most = num_columns >= 65536 ? 16 : num_columns >= 16384 ? 8 : 1;
-    const int blocks = blocks_of_a_row(limits, num_rows, 2, most);
-    if (blocks >= 8) return blocks;
-    return blocks_of_a_row(limits, num_rows, 1, num_columns / least_columns_of_patterns) >= 4 ? 4 : 1;
+    constexpr std::size_t least_of_four = 16384, least_of_long = 49152, most_of_block = 0xffff - 31, very_long = 131072;
+    if (limits.cc < 90) return 1;
+    const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    const bool are_long = num_columns >= least_of_long;
+    const std::size_t shared_by = are_long ? 2 : 1;
+    const auto places = [&](int doublings) { return places_reached(multiprocessors, shared_by, doublings); };
+    if (are_long && num_rows * 16 <= (num_columns > very_long ? places(4) : multiprocessors * 5 / 8)) return 16;
+    if (num_rows * 8 <= (are_long ? multiprocessors * 7 / 4 : places(3))) return 8;
+    if (num_columns >= least_of_four && num_columns <= 4 * most_of_block && num_rows * 4 <= places(2)) return 4;
+    return 1;
   }
 
   // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. A cluster is within a

@@ -40,16 +40,22 @@ struct sampling_plan {
   std::size_t dynamic_bytes;
 };
 
+// What a call asks of a row's draw, from tokens whose weights sum up to `sum`.
 template <class T, bool of_logits>
-__device__ void write_row(const sampling_task<T>& task, unsigned row, const row_levels<of_logits>& levels,
-                          const token_cut& kept, unsigned token) {
+__device__ void write_token(const sampling_task<T>& task, unsigned row, const row_levels<of_logits>& levels,
+                            weight_sum sum, unsigned token) {
   task.tokens[row] = static_cast<int>(token);
-  if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
   if (task.probabilities != nullptr) {
     const float value = to_float(task.data[row * task.stride + token]);
     task.probabilities[row] = static_cast<float>(static_cast<double>(weight_of_level<of_logits>(levels.level(value))) /
-                                                 static_cast<double>(kept.up_to));
+                                                 static_cast<double>(sum));
   }
+}
+template <class T, bool of_logits>
+__device__ void write_row(const sampling_task<T>& task, unsigned row, const row_levels<of_logits>& levels,
+                          const token_cut& kept, unsigned token) {
+  if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
+  write_token(task, row, levels, kept.up_to, token);
 }
 
 template <class T>
