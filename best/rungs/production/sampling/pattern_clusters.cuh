@@ -141,6 +141,7 @@ class pattern_cluster {
   __device__ bool weigh(const row_levels<true>& levels, unsigned least_level, bool& needs_zeros) {
     const unsigned lane = threadIdx.x % lanes, num = positions_of_thread();
     token_mass mass{0, 0};
+    __syncthreads();  // the block's own counts have been read
 #pragma unroll 1
     for (unsigned i = threadIdx.x * num; i < (threadIdx.x + 1) * num; ++i) {
       const unsigned position = (rank_ << part_bits_) + i, count = count_at(position);
