@@ -405,8 +405,9 @@ std::size_t runtime_calls(Call call) {
   return fake::current().calls.size();
 }
 
-// The device is asked for its compute capability and for clusters; for a scan for its shared memory, too.
-constexpr std::size_t choice_of_reduction = 5, choice_of_scan = 7;
+// The device is asked for its compute capability and for clusters; for a scan for its shared memory and its
+// multiprocessors, too.
+constexpr std::size_t choice_of_reduction = 5, choice_of_scan = 9;
 
 constexpr device::storage_is workspaces = device::storage_is::workspaces;
 

@@ -119,19 +119,19 @@ class pattern_cluster {
       }
     }
     const int low = static_cast<short>(greatest & 0xffff), high = static_cast<short>(greatest >> 16);
-    const int of_warp = __reduce_max_sync(parts::full_mask, max(low, high));
+    const int of_warp = parts::warp_aggregate(max(low, high), maximum{});
     const unsigned lane = threadIdx.x % lanes;
     if (lane == 0) own_.maxima_of_warps[threadIdx.x / lanes] = of_warp;
     __syncthreads();
     cluster::parts::wait();  // peers have started
     send_counts();
     if (threadIdx.x < lanes) {
-      const int of_block = __reduce_max_sync(parts::full_mask, own_.maxima_of_warps[lane % warps]);
+      const int of_block = parts::warp_aggregate(own_.maxima_of_warps[lane % warps], maximum{});
       if (lane < num_blocks_) cluster::parts::store_remote(own_.maxima + rank_, barriers_.counted, lane, of_block);
       meanwhile();
     }
     barriers_.counted.wait_for_cluster(0);
-    const int of_row = __reduce_max_sync(parts::full_mask, own_.maxima[lane & (num_blocks_ - 1)]);
+    const int of_row = parts::warp_aggregate(own_.maxima[lane & (num_blocks_ - 1)], maximum{});
     greatest_ = static_cast<unsigned>(of_row < 0 ? of_row ^ 0x7fff : of_row) & 0xffff;
     return rounded::of_bits(greatest_ << 16);
   }
@@ -167,10 +167,10 @@ class pattern_cluster {
     }
     barriers_.weighed.wait_for_cluster(0);
     const pattern_part part = lane < num_blocks_ ? own_.of_blocks[lane] : pattern_part{0, 0, 0};
-    const unsigned doubts = __reduce_or_sync(parts::full_mask, part.doubts);
-    needs_zeros = (doubts & told_by_zeros) != 0;
+    needs_zeros = __any_sync(parts::full_mask, (part.doubts & told_by_zeros) != 0);
+    const bool is_untold = __any_sync(parts::full_mask, (part.doubts & untold) != 0);
     // NaN is not greater. Where a temperature is next to 0, the greatest item of an outer bin may be without a weight.
-    return (doubts & untold) == 0 && levels.greatest > -beyond && __any_sync(parts::full_mask, part.count > 0);
+    return !is_untold && levels.greatest > -beyond && __any_sync(parts::full_mask, part.count > 0);
   }
 
   // By the first warp, as is find(): how much all tokens have.
@@ -238,7 +238,7 @@ class pattern_cluster {
     if (threadIdx.x < num_blocks_) *cluster::parts::of_rank(own_.has_other_tiny + rank_, threadIdx.x) = has_other;
     cluster::parts::meet();
     const unsigned lane = threadIdx.x % lanes;
-    return __reduce_or_sync(parts::full_mask, lane < num_blocks_ ? own_.has_other_tiny[lane] : 0) == 0;
+    return !__any_sync(parts::full_mask, lane < num_blocks_ && own_.has_other_tiny[lane] != 0);
   }
 
   // By all threads of the block that a place names: the token's column.
@@ -293,11 +293,11 @@ class pattern_cluster {
   static __device__ token_mass sum_of_lanes(const token_mass& mass) {
     constexpr unsigned bits = 22, piece = (1u << bits) - 1;
     const auto sum_of = [](weight_sum each) {
-      return static_cast<weight_sum>(__reduce_add_sync(parts::full_mask, static_cast<unsigned>(each)));
+      return static_cast<weight_sum>(parts::warp_aggregate(static_cast<unsigned>(each), plus{}));
     };
     return {sum_of(mass.sum & piece) + (sum_of(mass.sum >> bits & piece) << bits) +
                 (sum_of(mass.sum >> 2 * bits) << 2 * bits),
-            __reduce_add_sync(parts::full_mask, mass.count)};
+            parts::warp_aggregate(mass.count, plus{})};
   }
 
   // What comes from peers, and that this block has started.
