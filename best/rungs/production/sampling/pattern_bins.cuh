@@ -5,15 +5,13 @@
 // gives up.
 #pragma once
 
-#include <cmath>
-#include <cstddef>
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
-#include "rungs/operators.cuh"
-#include "rungs/parts/warp_scan.cuh"
-#include "rungs/production/sampling/random.cuh"
-#include "rungs/production/sampling/warp_masses.cuh"
+#include "rungs/parts/warp.cuh"
 #include "rungs/production/sampling/weight_bins.cuh"
+#include "rungs/production/sampling/weights.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 

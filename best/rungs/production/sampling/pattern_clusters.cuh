@@ -9,9 +9,7 @@
 // answer, and blocks do not meet: behind a meeting, all memory has to be in order, which takes half a microsecond.
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
+#include <cuda_runtime.h>
 
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/cluster/parts/remote.cuh"
@@ -23,6 +21,8 @@
 #include "rungs/production/sampling/pattern_cuts.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/warp_masses.cuh"
+#include "rungs/production/sampling/weights.cuh"
+#include "rungs/production/segments/pieces.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -108,7 +108,7 @@ class pattern_cluster {
 #pragma unroll 1
     for (unsigned tile = 0; tile < share_; tile += tile_vectors) {
       if (tile > 0) read(tile);
-      wait_for_read();
+      wait_for_copies();
 #pragma unroll
       for (unsigned i = 0; i < at_once; ++i) {
         if (!is_here(tile, i)) break;
@@ -182,8 +182,9 @@ class pattern_cluster {
     before_warp_ = {before_warp_.sum - of_warp_.sum + before.sum, before_warp_.count - of_warp_.count + before.count};
     return mass_of_lane(up_to, lanes - 1);
   }
-  // Tells all blocks where the last token is of the cut that reaches `target`, from 1 to the total, of weights or of
-  // tokens, if the cut lies in the block's part, and if what is next to zero is zero. Each cut of a row has its `slot`.
+  // Finds the cut that reaches `target`, from 1 to the total, of weights or of tokens. If it lies in the block's part,
+  // all blocks are told where its last token is. That holds if what is next to zero is zero. Each cut of a row has its
+  // `slot`.
   __device__ void find(unsigned slot, bool by_count, weight_sum target) const {
     const weight_sum reached = before_warp_.measure(by_count);
     const unsigned warp = first_lane(reached < target && target <= reached + of_warp_.measure(by_count));
@@ -228,7 +229,7 @@ class pattern_cluster {
     for (unsigned tile = 0; tile < share_; tile += tile_vectors) {
       if (share_ > tile_vectors) {
         read(tile);
-        wait_for_read();
+        wait_for_copies();
       }
 #pragma unroll
       for (unsigned i = 0; i < at_once; ++i)
@@ -249,7 +250,7 @@ class pattern_cluster {
     for (unsigned tile = 0;; tile += tile_vectors) {
       if (share_ > tile_vectors) {
         read(tile);
-        wait_for_read();
+        wait_for_copies();
       }
 #pragma unroll
       for (unsigned i = 0; i < at_once; ++i) {
@@ -289,7 +290,8 @@ class pattern_cluster {
   }
 
  private:
-  // The sum of all lanes' masses, of fewer than 2^20 tokens, by pieces of 22 bits.
+  // The sum of all lanes' masses, of fewer than 2^20 tokens. All warps call it, so instructions count: a piece of 22
+  // bits takes one, where a sum of 64 bits is shuffled in five steps of several.
   static __device__ token_mass sum_of_lanes(const token_mass& mass) {
     constexpr unsigned bits = 22, piece = (1u << bits) - 1;
     const auto sum_of = [](weight_sum each) {
@@ -329,14 +331,11 @@ class pattern_cluster {
     for (unsigned i = 0; i < at_once && is_here(tile, i); ++i) {
       const unsigned place = place_in(tile, i);
       if (row_.is_whole(place))
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(cluster::parts::shared_address(&held(i))),
-                     "l"(row_.from + place)
-                     : "memory");
+        copy_16_bytes(&held(i), row_.from + place);
       else
         held(i) = row_.read(place);
     }
   }
-  static __device__ void wait_for_read() { asm volatile("cp.async.wait_all;" ::: "memory"); }
   __device__ uint4& held(unsigned i) const { return own_.columns[i * block_threads + threadIdx.x]; }
 
   // In 16 bits, for a block has fewer columns. Tokens next to zero of both signs count as one bin, the positive one.
@@ -385,9 +384,11 @@ class pattern_cluster {
   pattern_cluster_memory& own_;
   pattern_cluster_barriers& barriers_;
   const pattern_row row_;
-  const unsigned num_blocks_, rank_, share_, part_bits_;  // vectors of a block's columns
-  unsigned greatest_;                                     // pattern
-  token_mass of_warp_, before_warp_;                      // of the first warp's lanes: of each warp's positions
+  const unsigned num_blocks_, rank_;
+  const unsigned share_;              // vectors of a block's columns
+  const unsigned part_bits_;          // a part has 2^part_bits bins
+  unsigned greatest_;                 // pattern
+  token_mass of_warp_, before_warp_;  // of the first warp's lanes: of each warp's positions
 };
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -1,16 +1,10 @@
-// Cuts of a row by the patterns of its logits (pattern_bins.cuh): a bin, and a number of its tokens.
+// What tokens of a pattern weigh (pattern_bins.cuh), and how many of them reach a cut.
 #pragma once
 
 #include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/weights.cuh"
 
 namespace rungs::RUNGS_ABI::production {
-
-// The last token of a cut: the `number`th one of a bin, from 1 on. `up_to` is the sum of weights up to it.
-struct pattern_cut {
-  unsigned bin, number, count;  // tokens in the bin
-  weight_sum up_to;
-};
 
 // The weight of a position's tokens. All of the first position are the greatest item.
 __device__ inline unsigned weight_at(unsigned position, const row_levels<true>& levels, unsigned least_level) {

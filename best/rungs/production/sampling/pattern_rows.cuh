@@ -4,9 +4,7 @@
 
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/sampling/gumbel_scores.cuh"
-#include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/pattern_clusters.cuh"
-#include "rungs/production/sampling/pattern_cuts.cuh"
 #include "rungs/production/sampling/pattern_search.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"

@@ -6,9 +6,7 @@
 // way. They tell in which part of the row a token is, and that part alone is read again.
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
+#include <cuda_runtime.h>
 
 #include "rungs/operators.cuh"
 #include "rungs/parts/warp.cuh"
@@ -18,6 +16,12 @@
 #include "rungs/production/sampling/warp_masses.cuh"
 
 namespace rungs::RUNGS_ABI::production {
+
+// The last token of a cut: the `number`th one of a bin, from 1 on. `up_to` is the sum of weights up to it.
+struct pattern_cut {
+  unsigned bin, number, count;  // tokens in the bin
+  weight_sum up_to;
+};
 
 struct pattern_memory {
   alignas(16) unsigned counts[pattern_bins::num];

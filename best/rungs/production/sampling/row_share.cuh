@@ -12,6 +12,7 @@
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/rows/row_group.cuh"
+#include "rungs/production/segments/pieces.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -41,24 +42,16 @@ class row_share {
     if constexpr (resident) {
 #pragma unroll 1
       for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
-#if __CUDA_ARCH__ >= 800
         const unsigned first = column_of(place);
-        if (is_whole(first)) {
-          asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                           static_cast<unsigned>(__cvta_generic_to_shared(shared_ + place))),
-                       "l"(from_ + first)
-                       : "memory");
-          continue;
-        }
-#endif
-        shared_[place] = read(place);
+        if (is_whole(first))
+          copy_16_bytes(shared_ + place, reinterpret_cast<const uint4*>(from_ + first));
+        else
+          shared_[place] = read(place);
       }
     }
   }
   __device__ void end_copies() const {
-#if __CUDA_ARCH__ >= 800
-    if constexpr (resident) asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
+    if constexpr (resident) wait_for_copies();
   }
 
   // Of the whole row, the same in each of its blocks: for each thread some vectors, in runs of 128 bytes at equal

@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
                                    const __grid_constant__ sampling_plan plan) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  // By a shift: a division would come before the first load.
   const unsigned row = blockIdx.x >> (31 - __clz(static_cast<int>(plan.num_blocks)));
   if (!sample_by_pattern_cluster(task, plan, row, sampling_shared_memory))
     sample_untold_row(task, plan, row, sampling_shared_memory);
