@@ -22,7 +22,7 @@ class cuts_in_shares : public cuts_in_list<T, of_logits> {
 
   // Called by all blocks. Returns the token of a window with which `target` is reached, of weights or of tokens.
   __device__ token_cut find_in_shares(unsigned w, weight_sum target, const row_levels<of_logits>& levels) {
-    const bool by_count = w == base::of_count;
+    const bool by_count = w == window_targets::of_count;
     const level_window window = own_.windows[w];
     halved_bins<memory::fine_bins>& fine = own_.fine[w];
     const auto for_each_token = [&](auto take) {
@@ -31,7 +31,7 @@ class cuts_in_shares : public cuts_in_list<T, of_logits> {
         if (window.has(level)) take(token_candidate(value, column), level);
       });
     };
-    const unsigned shift = base::fine_shift(window);
+    const unsigned shift = window.shift;
     // Where all items of the window are equal, bins of levels do not tell them apart.
     const bool is_one_level = window.least == window.greatest;
     if (!is_one_level) {

@@ -1,5 +1,5 @@
-// Steps of the fourth phase of a search by levels. Listed tokens gather in the first block. A window has 512 fine bins,
-// one a thread. A cut's bin is found among them, and the cut's token among the few that are left.
+// Steps of the fourth phase of a search by levels, in the first block. A window has 512 fine bins, one a thread. A
+// cut's bin is found among them, and the cut's token among the few that are left.
 #pragma once
 
 #include "rungs/operators.cuh"
@@ -25,57 +25,29 @@ class fine_bins : public level_lists<T, of_logits> {
  public:
   using base::base;
 
-  // Called by the first block. Brings the listed tokens, and adds up their weights in finer bins.
-  __device__ void gather(const row_levels<of_logits>& levels) {
-    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes, num_blocks = group_.num_blocks();
-    const auto add_token = [&](candidate token) {
+  // Called by the first block. Adds up the weights of listed tokens in finer bins, and chains the tokens of a bin.
+  __device__ void add_up(const row_levels<of_logits>& levels) {
+    level_window windows[memory::num_windows];
+#pragma unroll
+    for (unsigned w = 0; w < memory::num_windows; ++w) windows[w] = own_.windows[w];
+    this->wait_for_tokens();
+    this->for_each_token([&](candidate token, unsigned place) {
       unsigned level;
       const unsigned weight = levels.weight(value_of_token(token), level);
 #pragma unroll
       for (unsigned w = 0; w < memory::num_windows; ++w) {
-        const level_window& window = own_.windows[w];
-        if (window.has(level)) own_.fine[w].add((window.greatest - level) >> fine_shift(window), weight, true);
+        if (!windows[w].has(level)) continue;
+        const unsigned bin = windows[w].fine_bin(level);
+        own_.fine[w].add(bin, weight, true);
+        own_.chains.before[w][place] = static_cast<unsigned short>(atomicExch(&own_.chains.last[w][bin], place));
       }
-    };
-    if (num_blocks == 1) {
-      tokens_ = list_;
-#pragma unroll 1
-      for (unsigned i = threadIdx.x; i < num_tokens_; i += block_threads) add_token(list_[i]);
-    } else {
-      // Each warp reads from one peer. Where there are fewer peers than warps, several warps share one.
-      tokens_ = own_.gathered;
-      const unsigned size = lane < num_blocks ? own_.sizes[lane % num_blocks] : 0, peer = warp % num_blocks;
-      const unsigned num_there = __shfl_sync(parts::full_mask, size, peer);
-      candidate* const to = own_.gathered + of_all_lanes(lane < peer ? size : 0, plus{});
-      const candidate* const there = group_.of_rank(list_, peer);
-#pragma unroll 1
-      for (unsigned i = warp / num_blocks * lanes + lane; i < num_there; i += block_threads / num_blocks) {
-        const candidate token = there[i];
-        to[i] = token;
-        add_token(token);
-      }
-    }
+    });
     __syncthreads();
   }
 
  protected:
   using base::group_;
-  using base::list_;
-  using base::num_tokens_;
   using base::own_;
-
-  // take(token) for each of the thread's gathered tokens.
-  template <class Take>
-  __device__ void for_each_token(Take take) const {
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < num_tokens_; i += block_threads) take(tokens_[i]);
-  }
-  // How many low bits of a level the fine bins of a window leave out.
-  static __device__ unsigned fine_shift(const level_window& window) {
-    const int bits = 32 - __clz(static_cast<int>(window.greatest - window.least));
-    constexpr int digit_bits = 9;
-    return static_cast<unsigned>(max(bits - digit_bits, 0));
-  }
 
   // Finds the bin in which `target` is reached, of weights or of tokens. All threads call it behind a barrier, and
   // leave behind one. With `across`, bins of all blocks are added up, and own_.num_left becomes the number of the bin's
@@ -91,9 +63,7 @@ class fine_bins : public level_lists<T, of_logits> {
     const token_mass up_to = mass_up_to(mass);
     if (lane == lanes - 1) own_.of_warps[warp] = up_to;
     __syncthreads();
-    token_mass before = lane < warp ? own_.of_warps[lane % warps] : token_mass{0, 0};
-    before.count = of_all_lanes(before.count, plus{});
-    before.sum = row_blocks::sum_of_lanes<lanes>(before.sum);
+    token_mass before = sum_of_lanes(lane < warp ? own_.of_warps[lane % warps] : token_mass{0, 0});
     add(before, {up_to.sum - mass.sum, up_to.count - mass.count});
     if (before.measure(by_count) < target && target <= before.measure(by_count) + mass.measure(by_count)) {
       own_.found = {threadIdx.x, before};
@@ -127,9 +97,6 @@ class fine_bins : public level_lists<T, of_logits> {
     __syncthreads();
     return own_.cut;
   }
-
- private:
-  const candidate* tokens_ = nullptr;
 };
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -43,12 +43,6 @@ struct frequent_lists {
   unsigned gathered_capacity;
 };
 
-struct frequent_cuts {
-  bool are_found;
-  token_cut kept;
-  unsigned token;
-};
-
 // All threads of all blocks call each function. `Windows` tells whether a value is in a window, and what is before it.
 template <class Share, bool of_logits, class Windows>
 class frequent_search {
@@ -58,31 +52,17 @@ class frequent_search {
   static constexpr unsigned vector_items = Share::vector_items;
 
  public:
-  enum { of_count, of_sum, of_draw };  // the window of each cut
-
   __device__ frequent_search(const Share& share, const row_levels<of_logits>& levels, const Windows& windows,
                              memory& own, const frequent_lists& lists, row_blocks& group)
       : share_(share), levels_(levels), windows_(windows), own_(own), lists_(lists), group_(group) {
     while ((share.num_segments() - 1) >> shift_ >= memory::num_bins) ++shift_;
   }
 
-  // Cuts and the draw, each in its window. `kept_at_first` is the sum of all weights.
-  __device__ frequent_cuts cut(const window_targets& targets, weight_sum kept_at_first) {
-    frequent_cuts cuts{false, {0, kept_at_first}, 0};
-    if (!list_others()) return cuts;
-    if (targets.top_k > 0 && !find(of_count, true, targets.top_k, cuts.kept)) return cuts;
-    if (targets.by_sum) {
-      const weight_sum target =
-          targets.cuts_by_sum ? share_of_sum(cuts.kept.up_to, targets.sum_share) : cuts.kept.up_to;
-      if (!find(of_sum, false, target, cuts.kept)) return cuts;
-    }
-    if (targets.draws) {
-      token_cut drawn;
-      if (!find(of_draw, false, draw_target(cuts.kept.up_to, targets.fraction), drawn)) return cuts;
-      cuts.token = column_of_token(drawn.last);
-    }
-    cuts.are_found = true;
-    return cuts;
+  // Cuts and the draw, each in its window. False where lists have no room, or a window does not hold its cut.
+  __device__ bool cut(const window_targets& targets, const token_mass& total, row_cuts& cuts) {
+    return list_others() && find_cuts(targets, total, cuts, [&](unsigned w, weight_sum target, token_cut& found) {
+             return find(w, w == window_targets::of_count, target, found);
+           });
   }
 
   // Has to come first. False if there are too many tokens for the lists that have none of the frequent values. They are

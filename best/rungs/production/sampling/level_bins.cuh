@@ -5,11 +5,12 @@
 //   1. find the greatest and the least item, which say how wide bins are (level_extremes.cuh),
 //   2. add up weights in bins, and find the windows of bins in which cuts and the draw lie (level_windows.cuh),
 //   3. list the tokens of the windows (level_lists.cuh).
-// The first block finds cuts and the draw among the listed tokens, by finer bins (cuts_in_list.cuh). So blocks meet
-// four times.
+// The first block finds cuts and the draw among the listed tokens, by finer bins (chained_cuts.cuh). What passes
+// between blocks are stores and copies that announce themselves on a barrier of the receiver, so blocks do not meet.
 //
-// Where there are too many tokens, as of equal logits, nothing is listed. Then all blocks look through their shares for
-// each cut, by the same finer bins (cuts_in_shares.cuh). For a cut they meet about five times more.
+// Where many tokens are alike, the first block looks through the list again (cuts_in_list.cuh). Where there are too
+// many for lists, as of equal logits, all blocks look through their shares for each cut (cuts_in_shares.cuh). For a cut
+// they meet about five times then.
 #pragma once
 
 #include "rungs/production/sampling/cuts_in_shares.cuh"

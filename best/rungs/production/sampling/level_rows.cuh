@@ -15,25 +15,23 @@ namespace rungs::RUNGS_ABI::production {
 
 // Where windows have more tokens than there is room for, out of the way of others.
 template <class T, bool of_logits>
-__device__ __noinline__ frequent_cuts cut_by_frequent_levels(const sampling_task<T>& task, const sampling_plan& plan,
-                                                             unsigned row, unsigned char* shared, float greatest,
-                                                             const window_targets& targets, weight_sum total) {
+__device__ __noinline__ bool cut_by_frequent_levels(const sampling_task<T>& task, const sampling_plan& plan,
+                                                    unsigned row, unsigned char* shared, float greatest,
+                                                    window_targets targets, token_mass total, row_cuts& cuts) {
   auto& own = *reinterpret_cast<level_memory*>(shared);
-  auto* const list = reinterpret_cast<candidate*>(shared + sizeof(level_memory));
   row_blocks group(own.blocks, plan.num_blocks);
-  const unsigned capacity = level_memory::capacity(plan.num_blocks);
   using share_t = held_share<T>;
   const share_t share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
-                      reinterpret_cast<uint4*>(list + capacity), plan.num_held);
+                      reinterpret_cast<uint4*>(&own + 1), plan.num_held);
   const row_levels<of_logits> levels(greatest, task.logit_factor);
   using windows_t = windows_of_levels<level_memory::num_windows, of_logits>;
   const windows_t windows{{own.windows[0], own.windows[1], own.windows[2]}, levels};
-  const frequent_lists lists{list, capacity, plan.num_blocks > 1 ? own.gathered : list,
-                             level_memory::gathered_capacity};
+  const frequent_lists lists{own.list, level_memory::list_capacity, plan.num_blocks > 1 ? own.gathered : own.list,
+                             level_memory::list_capacity};
   frequent_search<share_t, of_logits, windows_t> search(share, levels, windows, own.frequent, lists, group);
-  const frequent_cuts found = search.cut(targets, total);
+  const bool are_found = search.cut(targets, total, cuts);
   group.settle();
-  return found;
+  return are_found;
 }
 
 // A row by bins of levels.
@@ -41,12 +39,12 @@ template <class T, bool of_logits>
 __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                                                  unsigned char* shared) {
   auto& own = *reinterpret_cast<level_memory*>(shared);
-  auto* const list = reinterpret_cast<candidate*>(shared + sizeof(level_memory));
-  row_blocks group(own.blocks, plan.num_blocks);
+  row_blocks group(own.blocks, plan.num_blocks, row_blocks::starts_later{});
   const bool is_first = group.rank() == 0, writes = is_first && threadIdx.x == 0;
   const held_share<T> share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
-                            reinterpret_cast<uint4*>(list + level_memory::capacity(plan.num_blocks)), plan.num_held);
-  level_search<T, of_logits> search(share, own, list, group);
+                            reinterpret_cast<uint4*>(&own + 1), plan.num_held);
+  level_search<T, of_logits> search(share, own, group, task.top_k > 0);
+  const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   const row_levels<of_logits> levels(search.read(), task.logit_factor);
   if (levels.is_none()) {
     if (writes) {
@@ -56,65 +54,52 @@ __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, c
     }
     return;
   }
-  const random_source random = random_of(task);
-  const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
-  token_cut kept{0, 0};
-  unsigned token = 0;
+  row_cuts found{};
   if (cuts || draws || task.probabilities != nullptr) {
-    const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
-    const window_targets targets{task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction};
-    const bool is_listed = search.list(levels, task.least_level, targets);
-    using search_t = level_search<T, of_logits>;
+    window_targets targets{task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, 0};
+    const bool is_listed = search.list(levels, task.least_level, targets, [&] {
+      if (draws) own.fraction = draw_of(task, random_of(task), row);
+    });
     const token_mass total = search.total();
-    kept.up_to = total.sum;
-    const auto cut_again = [&] {
-      group.settle();
-      window_targets within = targets;
-      within.top_k = min(within.top_k, total.count);
-      return cut_by_frequent_levels<T, of_logits>(task, plan, row, shared, levels.greatest, within, total.sum);
-    };
+    if (draws) targets.fraction = own.fraction;
     if (is_listed) {
-      if (is_first) search.gather(levels);
-      group.arrive_unordered();
       if (is_first) {
-        if (task.top_k > 0) kept = search.find(search_t::of_count, min(task.top_k, total.count), levels);
-        if (cuts_again)
-          kept = search.find(search_t::of_sum, task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to,
-                             levels);
-        if (draws)
-          token = column_of_token(search.find(search_t::of_draw, draw_target(kept.up_to, fraction), levels).last);
+        search.add_up(levels);
+        if (!search.find_chained(targets, levels, found))
+          find_cuts(targets, total, found, [&](unsigned w, weight_sum target, token_cut& cut) {
+            cut = search.find(w, target, levels);
+            return true;
+          });
       }
-    } else if (const frequent_cuts found = cut_again(); found.are_found) {
-      kept = found.kept;
-      token = found.token;
     } else {
-      __syncthreads();  // all have read what lies there
-      own.clear_fine();
+      if (is_first) search.wait_for_tokens();
+      if (threadIdx.x < level_memory::num_windows) search.keep_window(threadIdx.x, targets);
       __syncthreads();
-#pragma unroll 1
-      for (unsigned w = search_t::of_count; w <= search_t::of_draw; ++w) {
-        if (!(w == search_t::of_count ? task.top_k > 0 : w == search_t::of_sum ? cuts_again : draws)) continue;
-        weight_sum target = min(task.top_k, total.count);
-        if (w == search_t::of_sum) target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
-        if (w == search_t::of_draw) target = draw_target(kept.up_to, fraction);
-        const token_cut found = search.find_in_shares(w, target, levels);
-        if (w == search_t::of_draw)
-          token = column_of_token(found.last);
-        else
-          kept = found;
+      group.settle();
+      row_cuts of_frequent;
+      if (cut_by_frequent_levels<T, of_logits>(task, plan, row, shared, levels.greatest, targets, total, of_frequent)) {
+        found = of_frequent;
+      } else {
+        __syncthreads();  // all have read what lies there
+        own.clear_fine();
+        __syncthreads();
+        find_cuts(targets, total, found, [&](unsigned w, weight_sum target, token_cut& cut) {
+          cut = search.find_in_shares(w, target, levels);
+          return true;
+        });
       }
     }
   }
   if (task.by_gumbel) {
     if (cuts) {
       group.settle();
-      if (is_first && threadIdx.x < plan.num_blocks) *group.of_rank(&own.last, threadIdx.x) = kept.last;
+      if (is_first && threadIdx.x < plan.num_blocks) *group.of_rank(&own.last, threadIdx.x) = found.kept.last;
       group.meet();
     }
-    token = best_column(task, share, levels, cuts ? own.last : 0, random, row, group);
+    found.token = best_column(task, share, levels, cuts ? own.last : 0, random_of(task), row, group);
   }
-  if (writes) write_row(task, row, levels, kept, token);
+  if (writes) write_row(task, row, levels, found.kept, found.token);
   group.settle();
 }
 

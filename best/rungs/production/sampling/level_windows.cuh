@@ -1,9 +1,19 @@
 // Second phase of a search by levels. Weights are added up in bins, and bins over all blocks. The sums tell in which
 // bins cuts and the draw lie.
+//
+// Each block merges a part of the bins, of which all blocks send it their sums. It tells all what its groups of bins
+// weigh. So all know in which group a cut lies. The block that has the group finds the bin, and tells all.
 #pragma once
 
+#include <cfloat>
+#include <cmath>
+
+#include "rungs/cluster/parts/bulk_pass.cuh"
+#include "rungs/cluster/parts/remote.cuh"
 #include "rungs/operators.cuh"
+#include "rungs/parts/bulk_copy.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/sampling/level_extremes.cuh"
 #include "rungs/production/sampling/level_memory.cuh"
 #include "rungs/production/sampling/token_cuts.cuh"
@@ -17,149 +27,231 @@ template <class T, bool of_logits>
 class level_windows : public level_extremes<T, of_logits> {
   using base = level_extremes<T, of_logits>;
   using memory = level_memory;
-  static constexpr unsigned lanes = parts::warp_threads, warps = memory::warps;
+  static constexpr unsigned lanes = parts::warp_threads;
+  static constexpr unsigned vector_items = held_share<T>::vector_items;
 
  public:
-  enum { of_count, of_sum, of_draw };  // the window of each cut
-
   using base::base;
 
-  // The mass of all tokens, once windows are found.
-  __device__ const token_mass& total() const { return total_; }
+  // The mass of all tokens, once they are listed.
+  __device__ const token_mass& total() const { return own_.found.before; }
+
+  // By three threads, once windows are told: where all find them behind a barrier.
+  __device__ void keep_window(unsigned w, const window_targets& targets) const {
+    const window_start& start = own_.starts[w];
+    const window_end& end = own_.ends[w];
+    own_.windows[w] = targets.has(w) ? level_window::of(start.first, end.last, end.least, start.greatest, start.before)
+                                     : level_window::none();
+  }
 
  protected:
+  using base::counts_;
   using base::group_;
   using base::least_;
   using base::own_;
   using base::share_;
 
-  // Adds up the weights of all tokens in bins, and finds the windows of cuts and of the draw.
-  __device__ void find_windows(const row_levels<of_logits>& levels, unsigned least_level,
-                               const window_targets& targets) {
+  // Adds up the weights of all tokens in bins, and tells the windows of cuts and of the draw. The last warp calls
+  // `meanwhile`, which says what the draw is, while sums are on their way.
+  template <class Meanwhile>
+  __device__ void find_windows(const row_levels<of_logits>& levels, unsigned least_level, const window_targets& targets,
+                               Meanwhile meanwhile) {
     least_level_ = least_level;
     const unsigned depth = most_level - max(levels.level(least_), least_level);
     shift_ = static_cast<unsigned>(max(32 - __clz(static_cast<int>(depth)) - weight_bins::digit_bits, 0));
-    const bool counts = targets.top_k > 0;
     if (depth > 0) {
-      share_.for_each([&](float value, unsigned) {
-        unsigned level;
-        const unsigned weight = levels.weight(value, level);
-        if (level >= least_level) own_.bins.add((most_level - level) >> shift_, weight, counts);
+      constexpr unsigned at_once = 16;
+      share_.template for_each_items<at_once>([&](const float(&values)[at_once], unsigned) {
+        unsigned bins[at_once], weights[at_once], numbers[at_once];
+#pragma unroll
+        for (unsigned i = 0; i < at_once; ++i) {
+          unsigned level;
+          weights[i] = levels.weight(values[i], level);
+          const unsigned below = most_level - level;
+          numbers[i] = below <= most_level - least_level;
+          bins[i] = numbers[i] ? below >> shift_ : threadIdx.x % lanes;  // nothing is added there
+          weights[i] = numbers[i] ? weights[i] : 0;
+        }
+        own_.bins.add(bins, weights, numbers, counts_);
       });
     } else {  // all tokens are equal
       unsigned number = 0;
       share_.for_each([&](float value, unsigned) { number += levels.level(value) >= least_level; });
-      number = of_all_lanes(number, plus{});
-      if (threadIdx.x % lanes == 0) own_.bins.add_many(0, most_weight, number);
+      number = parts::warp_aggregate(number, plus{});
+      if (threadIdx.x % lanes == 0) own_.bins.add(0, token_mass{static_cast<weight_sum>(most_weight) * number, number});
     }
-    group_.meet();
-    merge();
-    group_.meet();
-    if (threadIdx.x < lanes) windows_of(targets);
-    __syncthreads();
-    total_ = own_.found.before;
+    merge(meanwhile);
+    tell_windows(targets, levels);
+  }
+
+  // What lies in a window, once it is told.
+  __device__ window_test test_of(unsigned w, const window_targets& targets) const {
+    if (!targets.has(w)) return window_test::none();
+    if (group_.num_blocks() > 1) own_.has_window[w].wait_for_cluster(0);
+    return window_test::between(own_.starts[w], own_.ends[w]);
   }
 
  private:
-  // Each block has a part of the groups of bins. It adds up all blocks' sums of its part, as sums up to each bin of a
-  // group.
-  __device__ void merge() {
-    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes, num_blocks = group_.num_blocks();
-    const unsigned of_block = memory::num_groups / num_blocks;
+  // Each block adds up all blocks' sums of its part, as sums up to each bin of a group.
+  template <class Meanwhile>
+  __device__ void merge(Meanwhile meanwhile) const {
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes, num_blocks = group_.num_blocks(),
+                   rank = group_.rank();
+    const unsigned part = memory::num_bins >> (31 - __clz(static_cast<int>(num_blocks))), own_part = rank * part;
+    // Each block begins with another one. A warp sends to each.
+    const unsigned peer = (rank + warp + 1) & (num_blocks - 1);
+    if (num_blocks > 1) parts::order_bulk_after_stores();
+    __syncthreads();
+    if (warp + 1 < num_blocks && lane == 0) {
+      const auto send = [&](unsigned* to, const unsigned* from) {
+        cluster::parts::bulk_pass(to + own_part, from + peer * part, part * sizeof(unsigned), own_.has_sums, peer);
+      };
+      send(own_.received.low, own_.bins.low);
+      send(own_.received.high, own_.bins.high);
+      if (counts_) send(own_.received.counts, own_.bins.counts);
+    }
+    if (warp == memory::warps - 1) meanwhile();
+    if (num_blocks > 1) own_.has_sums.wait_for_cluster(0);
 #pragma unroll 1
-    for (unsigned g = group_.rank() * of_block + warp; g < (group_.rank() + 1) * of_block; g += warps) {
-      const unsigned bin = g * memory::group_bins + lane;
+    for (unsigned first = warp * lanes; first < part; first += weight_bins::block_threads) {
       token_mass mass{0, 0};
 #pragma unroll 8
-      for (unsigned i = 0; i < num_blocks; ++i)  // each block begins with another one
-        add(mass, group_.of_rank(&own_.bins, (group_.rank() + i) & (num_blocks - 1))->mass(bin));
-      mass = mass_up_to(mass);
-      // From now on low and high are the words of the sum.
-      own_.bins.low[bin] = static_cast<unsigned>(mass.sum);
-      own_.bins.high[bin] = static_cast<unsigned>(mass.sum >> 32);
-      own_.bins.counts[bin] = mass.count;
-      const token_mass of_group = mass_of_lane(mass, lanes - 1);
-      if (lane < num_blocks) *group_.of_rank(own_.groups + g, lane) = of_group;
+      for (unsigned i = 0; i < num_blocks; ++i)
+        add(mass, (i == rank ? own_.bins : own_.received).mass(i * part + first + lane));
+      if (counts_)
+        mass = mass_up_to(mass);
+      else
+        mass.sum = sum_up_to(mass.sum);
+      own_.merged.sums[first + lane] = mass.sum;
+      own_.merged.counts[first + lane] = mass.count;
+      tell(own_.groups + (own_part + first) / memory::group_bins, own_.has_groups, mass_of_lane(mass, lanes - 1));
+    }
+    __syncthreads();
+  }
+  // A warp gives a value to all blocks.
+  template <class Value>
+  __device__ void tell(Value* to, const parts::phase_barrier& barrier, const Value& value) const {
+    const unsigned lane = threadIdx.x % lanes;
+    if (group_.num_blocks() == 1) {
+      if (lane == 0) *to = value;
+      __syncwarp();
+    } else if (lane < group_.num_blocks()) {
+      cluster::parts::store_remote(to, barrier, lane, value);
     }
   }
-  // The sum up to a bin in its group, from the block that has it.
-  __device__ token_mass merged(unsigned bin) const {
-    const auto& there = *group_.of_rank(&own_.bins, bin / (memory::num_bins / group_.num_blocks()));
-    return {static_cast<weight_sum>(there.high[bin]) << 32 | there.low[bin], there.counts[bin]};
-  }
+  // Measures of what comes before a lane's two groups of bins, and up to each of them.
+  struct lane_sums {
+    weight_sum before, first, second;
 
-  // A bin in which a target is reached: the mass of the bins before it, and that with the bin.
-  struct reached_bin {
-    unsigned bin;
-    token_mass before, with;
+    static __device__ lane_sums of(weight_sum first, weight_sum second) {
+      const weight_sum up_to = sum_up_to(first + second);
+      return {up_to - first - second, up_to - second, up_to};
+    }
+    __device__ weight_sum total() const { return __shfl_sync(parts::full_mask, second, lanes - 1); }
+    // The group in which `target` is reached.
+    __device__ unsigned group_of(weight_sum target) const {
+      const unsigned owner = first_lane(target <= second);
+      return 2 * owner + __shfl_sync(parts::full_mask, static_cast<unsigned>(target > first), owner);
+    }
+    __device__ weight_sum before_group(unsigned group) const {
+      return __shfl_sync(parts::full_mask, group % 2 ? first : before, group / 2);
+    }
   };
-  // Finds the bin in which `target` is reached. A warp calls it. Each lane has the masses of two groups of bins, and
-  // the mass before these.
-  __device__ reached_bin reach(const token_mass& before_lane, const token_mass& first, const token_mass& second,
-                               bool by_count, weight_sum target) const {
-    token_mass before = before_lane;
-    const weight_sum up_to_first = before.measure(by_count) + first.measure(by_count);
-    const unsigned owner = first_lane(target <= up_to_first + second.measure(by_count));
-    const bool is_second = target > up_to_first;
-    if (is_second) add(before, first);
-    const unsigned g = 2 * owner + __shfl_sync(parts::full_mask, static_cast<unsigned>(is_second), owner);
-    before = mass_of_lane(before, owner);
-    const unsigned lane = threadIdx.x % lanes;
-    const token_mass up_to = merged(g * memory::group_bins + lane);
-    const unsigned bin = first_lane(target <= before.measure(by_count) + up_to.measure(by_count));
-    token_mass below = mass_of_lane(up_to, bin > 0 ? bin - 1 : 0), with = mass_of_lane(up_to, bin);
-    if (bin == 0) below = {0, 0};
-    add(below, before);
-    add(with, before);
-    return {g * memory::group_bins + bin, below, with};
+  __device__ unsigned groups_of_block() const {
+    return memory::num_groups >> (31 - __clz(static_cast<int>(group_.num_blocks())));
   }
   __device__ unsigned greatest_level(unsigned bin) const { return most_level - (bin << shift_); }
   __device__ unsigned least_level(unsigned bin) const {
     return max(most_level - ((bin + 1) << shift_) + 1, least_level_);
   }
-  // A warp calls it. It leaves the mass of all tokens in `found`. The target of the draw depends on a cut that is known
-  // only later. But the cut's bin bounds its sum within a token's weight, so the draw has one bin or two.
-  __device__ void windows_of(const window_targets& targets) {
-    const unsigned lane = threadIdx.x % lanes;
+  // Tells all blocks about the window of targets from `low` to `high`: what of it lies in a group of the block. All
+  // lanes of a warp call it, and each has a bin.
+  template <bool by_count>
+  __device__ __forceinline__ void tell_window(unsigned w, unsigned group, const lane_sums& sums,
+                                              const lane_sums& counts, weight_sum low, weight_sum high,
+                                              const row_levels<of_logits>& levels, float unit) const {
+    const unsigned lane = threadIdx.x % lanes, place = (group & (groups_of_block() - 1)) * memory::group_bins + lane;
+    const weight_sum before_group = (by_count ? counts : sums).before_group(group),
+                     up_to = before_group + (by_count ? own_.merged.counts[place] : own_.merged.sums[place]);
+    weight_sum before = __shfl_up_sync(parts::full_mask, up_to, 1);
+    if (lane == 0) before = before_group;
+    const unsigned first = first_lane(before < low && low <= up_to), last = first_lane(before < high && high <= up_to);
+    if (first < lanes) {
+      token_mass mass{__shfl_sync(parts::full_mask, before, first), 0};
+      if constexpr (by_count)
+        mass = {sums.before_group(group) + (first > 0 ? own_.merged.sums[place - lane + first - 1] : 0),
+                static_cast<unsigned>(mass.sum)};
+      const unsigned bin = group * memory::group_bins + first, greatest = greatest_level(bin);
+      const auto about = levels.value_of(greatest, unit);
+      // Infinite logits count as the greatest float.
+      const bool is_infinite = greatest == most_level && levels.greatest >= FLT_MAX;
+      tell(own_.starts + w, own_.has_window[w],
+           window_start{mass, bin, greatest, is_infinite ? INFINITY : about.value + about.error});
+    }
+    if (last < lanes) {
+      const unsigned bin = group * memory::group_bins + last, least = least_level(bin);
+      const auto about = levels.value_of(least, unit);
+      tell(own_.ends + w, own_.has_window[w], window_end{bin, least, about.value - about.error});
+    }
+  }
+  // By all warps. Each has a group of the block's part. Where there are warps enough, others have it for the draw. The
+  // mass of all tokens is left in `found`.
+  //
+  // The target of the draw depends on a cut that is known only later. But the weights of the cut's group bound how much
+  // more than its target it keeps.
+  __device__ void tell_windows(const window_targets& targets, const row_levels<of_logits>& levels) const {
+    const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes, num_groups = groups_of_block(),
+                   num_blocks = group_.num_blocks();
+    const bool are_enough = 2 * num_groups <= memory::warps, has_cuts = !are_enough || warp < num_groups,
+               has_draw = !are_enough || !has_cuts;
+    if (are_enough && warp >= 2 * num_groups) return;
+    const float unit = levels.unit();
+    if (num_blocks > 1) own_.has_groups.wait_for_cluster(0);
     const token_mass first = own_.groups[2 * lane], second = own_.groups[2 * lane + 1];
-    token_mass of_lane_pair = first;
-    add(of_lane_pair, second);
-    const token_mass up_to = mass_up_to(of_lane_pair), total = mass_of_lane(up_to, lanes - 1);
-    const token_mass before{up_to.sum - of_lane_pair.sum, up_to.count - of_lane_pair.count};
-    const auto find = [&](bool by_count, weight_sum target) { return reach(before, first, second, by_count, target); };
-    const auto note = [&](unsigned w, const reached_bin& from, const reached_bin& to) {
-      if (lane == 0) own_.windows[w] = {from.bin, to.bin, least_level(to.bin), greatest_level(from.bin), from.before};
+    const lane_sums sums = lane_sums::of(first.sum, second.sum);
+    const weight_sum total = sums.total();
+    weight_sum least = total, most = total;  // what is kept
+    const unsigned first_group = group_.rank() * num_groups;
+    const auto for_each_group = [&](auto take) {
+#pragma unroll 1
+      for (unsigned g = warp & (num_groups - 1); g < num_groups; g += memory::warps) take(first_group + g);
     };
-    const auto between = [&](unsigned w, weight_sum least, weight_sum most) {
-      const reached_bin from = find(false, least), to = most <= from.with.sum ? from : find(false, most);
-      note(w, from, to);
-      return from;
-    };
-    if (lane < memory::num_windows) own_.windows[lane] = {1, 0, most_level + 1, most_level + 1, {0, 0}};  // none
-    if (lane == 0) own_.found.before = total;
-    __syncwarp();
-    weight_sum least = total.sum, most = total.sum;  // what is kept
-    if (targets.top_k > 0) {
-      const unsigned number = min(targets.top_k, total.count);
-      const reached_bin at = find(true, number);
-      note(of_count, at, at);
-      const weight_sum needed = number - at.before.count;
-      least = at.before.sum + needed * weight_of_level<of_logits>(least_level(at.bin));
-      most = min(at.with.sum, at.before.sum + needed * weight_of_level<of_logits>(greatest_level(at.bin)));
+    lane_sums counts{0, 0, 0};
+    if (counts_) {
+      counts = lane_sums::of(first.count, second.count);
+      constexpr unsigned w = window_targets::of_count;
+      const unsigned number = min(targets.top_k, static_cast<unsigned>(counts.total()));
+      if (has_cuts)
+        for_each_group([&](unsigned g) { tell_window<true>(w, g, sums, counts, number, number, levels, unit); });
+      if (num_blocks > 1)
+        own_.has_window[w].wait_for_cluster(0);
+      else
+        __syncthreads();
+      const window_start& start = own_.starts[w];
+      const weight_sum needed = number - start.before.count;
+      least = start.before.sum + needed * weight_of_level<of_logits>(own_.ends[w].least);
+      most = min(total, start.before.sum + needed * weight_of_level<of_logits>(start.greatest));
     }
+    if (threadIdx.x == lanes - 1) own_.found.before = {total, static_cast<unsigned>(counts.second)};
+    if (targets.cuts_by_sum) {
+      const bool is_one = least == most;
+      least = share_of_sum(least, targets.sum_share);
+      most = is_one ? least : share_of_sum(most, targets.sum_share);
+    }
+    if (has_cuts && targets.by_sum)
+      for_each_group(
+          [&](unsigned g) { tell_window<false>(window_targets::of_sum, g, sums, counts, least, most, levels, unit); });
+    if (!has_draw || !targets.draws) return;
     if (targets.by_sum) {
-      if (targets.cuts_by_sum) {
-        least = share_of_sum(least, targets.sum_share);
-        most = share_of_sum(most, targets.sum_share);
-      }
-      const reached_bin from = between(of_sum, least, most);
-      most = min(total.sum, most - 1 + weight_of_level<of_logits>(greatest_level(from.bin)));
+      const unsigned greatest = greatest_level(sums.group_of(least) * memory::group_bins);
+      most = min(total, most + (weight_sum{1} << (greatest >> level_bits)));  // its weight is less
     }
-    if (targets.draws) between(of_draw, draw_target(least, targets.fraction), draw_target(most, targets.fraction));
+    const weight_sum low = draw_target(least, own_.fraction), high = low + (most - least);
+    for_each_group(
+        [&](unsigned g) { tell_window<false>(window_targets::of_draw, g, sums, counts, low, high, levels, unit); });
   }
 
   unsigned least_level_ = 1, shift_ = 0;
-  token_mass total_{0, 0};
 };
 
 }  // namespace rungs::RUNGS_ABI::production

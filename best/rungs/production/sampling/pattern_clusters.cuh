@@ -290,18 +290,6 @@ class pattern_cluster {
   }
 
  private:
-  // The sum of all lanes' masses, of fewer than 2^20 tokens. All warps call it, so instructions count: a piece of 22
-  // bits takes one, where a sum of 64 bits is shuffled in five steps of several.
-  static __device__ token_mass sum_of_lanes(const token_mass& mass) {
-    constexpr unsigned bits = 22, piece = (1u << bits) - 1;
-    const auto sum_of = [](weight_sum each) {
-      return static_cast<weight_sum>(parts::warp_aggregate(static_cast<unsigned>(each), plus{}));
-    };
-    return {sum_of(mass.sum & piece) + (sum_of(mass.sum >> bits & piece) << bits) +
-                (sum_of(mass.sum >> 2 * bits) << 2 * bits),
-            parts::warp_aggregate(mass.count, plus{})};
-  }
-
   // What comes from peers, and that this block has started.
   __device__ void expect_peers() const {
     const unsigned warp = threadIdx.x / lanes;

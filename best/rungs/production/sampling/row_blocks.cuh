@@ -21,15 +21,18 @@ class row_blocks {
   static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
 
  public:
-  __device__ row_blocks(row_blocks_memory& own, unsigned num_blocks) : own_(own), num_blocks_(num_blocks), rank_(0) {
+  __device__ row_blocks(row_blocks_memory& own, unsigned num_blocks) : row_blocks(own, num_blocks, starts_later{}) {
+    start();
+  }
+  // Where the block has to make barriers for its peers first, and calls start() then.
+  struct starts_later {};
+  __device__ row_blocks(row_blocks_memory& own, unsigned num_blocks, starts_later)
+      : own_(own), num_blocks_(num_blocks), rank_(0) {
 #if __CUDA_ARCH__ >= 900
-    if (num_blocks > 1) {
-      rank_ = cluster::parts::block_rank();
-      cluster::parts::arrive_started();
-      is_waiting_ = true;
-    }
+    if (num_blocks > 1) rank_ = cluster::parts::block_rank();
 #endif
   }
+  __device__ void start() { arrive_unordered(); }
   __device__ unsigned rank() const { return rank_; }
   __device__ unsigned num_blocks() const { return num_blocks_; }
 
@@ -49,7 +52,7 @@ class row_blocks {
 #endif
     __syncthreads();
   }
-  // The same where peers have only read.
+  // The first half of it, where peers have only read.
   __device__ void arrive_unordered() {
 #if __CUDA_ARCH__ >= 900
     if (num_blocks_ > 1) {

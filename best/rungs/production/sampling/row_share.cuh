@@ -24,11 +24,13 @@ class row_share {
   static constexpr unsigned block_threads = 512, vector_items = 16 / sizeof(T);
   static constexpr int most_loads = resident ? 2 : 4;
 
+  // `num_blocks` is a power of two.
   __device__ row_share(const T* row, unsigned num_columns, unsigned rank, unsigned num_blocks, uint4* shared)
       : from_(row), size_(num_columns), rank_(rank), num_blocks_(num_blocks), shared_(shared) {
     before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(T));
     const unsigned segments = (size_ + before_ + lanes * vector_items - 1) / (lanes * vector_items);
-    places_ = rank < segments ? (segments - rank - 1) / num_blocks * lanes + lanes : 0;
+    const int bits = 31 - __clz(static_cast<int>(num_blocks));
+    places_ = rank < segments ? ((segments - rank - 1) >> bits) * lanes + lanes : 0;
   }
 
   // Places of 16 bytes that a block needs for its share.

@@ -36,11 +36,16 @@
 
 namespace rungs::RUNGS_ABI::production {
 
+// By a shift: a division would come before the first load.
+__device__ inline unsigned row_of_block(const sampling_plan& plan) {
+  return blockIdx.x >> (31 - __clz(static_cast<int>(plan.num_blocks)));
+}
+
 template <class T, bool resident, bool of_logits>
 __global__ void __launch_bounds__(weight_bins::block_threads, 2)
     sample_rows_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+  sample_row<T, resident, of_logits>(task, plan, row_of_block(plan), sampling_shared_memory);
 }
 
 // For rows that patterns do not tell, out of the way of others.
@@ -67,8 +72,7 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
                                    const __grid_constant__ sampling_plan plan) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  // By a shift: a division would come before the first load.
-  const unsigned row = blockIdx.x >> (31 - __clz(static_cast<int>(plan.num_blocks)));
+  const unsigned row = row_of_block(plan);
   if (!sample_by_pattern_cluster(task, plan, row, sampling_shared_memory))
     sample_untold_row(task, plan, row, sampling_shared_memory);
 #endif
@@ -80,7 +84,7 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 1)
     sample_levels_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  sample_by_levels<T, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+  sample_by_levels<T, of_logits>(task, plan, row_of_block(plan), sampling_shared_memory);
 #endif
 }
 
@@ -89,7 +93,7 @@ template <class T>
 __global__ void __launch_bounds__(weight_bins::block_threads, 2)
     draw_from_lists_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
   __shared__ gumbel_memory own;
-  draw_from_list(task, plan, blockIdx.x / plan.num_blocks, own);
+  draw_from_list(task, plan, row_of_block(plan), own);
 }
 
 // How many blocks take a row. Where levels come first, a block a multiprocessor keeps what fits its shared memory, and
@@ -101,7 +105,8 @@ struct sample_rows {
                                least_columns_of_levels = 2048;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
   // Two windows of a flat row of 262,144 columns have up to 4,000 tokens. A longer list leaves less of the first cache.
-  static constexpr unsigned long_capacity = 6144;
+  // Two blocks share a row's tokens, and two share a multiprocessor.
+  static constexpr unsigned long_capacity = 6144, long_capacity_of_two = 2560, long_gathered_of_two = 5120;
   static constexpr std::size_t least_columns_of_long_lists = 196'608;
   // Of a block: threads number their vectors by 16 bits.
   static constexpr std::size_t most_vectors_of_windows = std::size_t{weight_bins::block_threads} << 16;
@@ -164,11 +169,15 @@ struct sample_rows {
   template <class T>
   static sampling_plan of_blocks(std::size_t num_columns, int blocks, bool resident) {
     const auto num_blocks = static_cast<unsigned>(blocks);
-    // A single block's list is the gathered one.
-    const bool is_long = num_blocks == 1 && !resident && num_columns >= least_columns_of_long_lists;
-    const unsigned gathered = is_long ? long_capacity : gathered_capacity,
-                   capacity = num_blocks > 1 ? list_capacity : gathered,
-                   lists = num_blocks > 1 ? list_capacity + gathered : gathered;
+    const bool is_long = !resident && num_columns >= least_columns_of_long_lists;
+    unsigned capacity = list_capacity, gathered = gathered_capacity;
+    if (num_blocks == 1) {  // its list is the gathered one
+      capacity = gathered = is_long ? long_capacity : gathered_capacity;
+    } else if (num_blocks == 2 && is_long) {
+      capacity = long_capacity_of_two;
+      gathered = long_gathered_of_two;
+    }
+    const unsigned lists = num_blocks > 1 ? capacity + gathered : gathered;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
     constexpr std::size_t most_of_windows =
         (most_vectors_of_windows - weight_bins::block_threads) * row_share<T, false>::vector_items;
@@ -197,8 +206,9 @@ struct sample_rows {
   // less than that where rows are few or short. Floats are compared sooner than shorter items.
   template <class T>
   static int blocks_of_lists(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns) {
-    constexpr std::size_t least_of_four = 49152, least_of_two = sizeof(T) == 4 ? 8192 : 49152,
-                          least_of_one = sizeof(T) == 4 ? 8192 : 24576, least_to_share = 24576;
+    constexpr std::size_t least_of_four = sizeof(T) == 4 ? 65536 : 131072,
+                          least_of_two = sizeof(T) == 4 ? 16384 : 57344, least_of_one = sizeof(T) == 4 ? 8192 : 24576,
+                          least_to_share = 24576;
     switch (blocks_of_a_row(limits, num_rows, 1, num_columns)) {
       case 4:
         return num_columns >= least_of_four ? 4 : 0;
@@ -225,19 +235,19 @@ struct sample_rows {
     return 1;
   }
 
-  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. A cluster is within a
-  // GPC, which has up to eighteen multiprocessors. So larger clusters leave more of them out.
+  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. The least columns are
+  // those where an H200 gained by more blocks.
   static int blocks_of_levels(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                               bool has_sums) {
+    constexpr std::size_t least_of_eight = 8192, least_of_sixteen = 16384;
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     if (limits.cc < 90 || num_rows > multiprocessors || num_columns < least_columns_of_levels) return 0;
-    const std::size_t eighths_reached[] = {8, 8, 7, 6, 5};  // by 1, 2, 4, 8 and 16 blocks
-    const int doublings = num_columns < 8192 ? 0 : num_columns < 16384 ? 1 : num_columns < 57344 ? 2 : 4;
+    // Gumbel draws from all tokens need no bins.
+    if (!has_sums && num_columns < least_of_eight) return 1;
+    const int doublings = num_columns < least_of_eight ? 2 : num_columns < least_of_sixteen ? 3 : 4;
     int d = 0;
-    while (d < doublings && (num_rows << (d + 1)) <= multiprocessors * eighths_reached[d + 1] / 8) ++d;
-    // Gumbel draws from all tokens need no bins. They are faster this way for short rows, and for many long ones.
-    const bool are_many_long = doublings == 4 && d == 1 && num_rows * 3 > multiprocessors;
-    return has_sums || doublings == 0 || are_many_long ? 1 << d : 0;
+    while (d < doublings && num_rows << (d + 1) <= places_reached(multiprocessors, 1, d + 1)) ++d;
+    return 1 << d;
   }
 
   // `shared_bytes` are what a block may have.
@@ -246,7 +256,7 @@ struct sample_rows {
     sampling_plan plan{};
     plan.num_blocks = static_cast<unsigned>(blocks);
     plan.by_levels = true;
-    plan.dynamic_bytes = sizeof(level_memory) + level_memory::capacity(plan.num_blocks) * sizeof(candidate);
+    plan.dynamic_bytes = sizeof(level_memory);
     const std::size_t places = row_share<T, false>::most_places(num_columns, plan.num_blocks),
                       room = (shared_bytes - plan.dynamic_bytes) / sizeof(uint4);
     plan.num_held = static_cast<unsigned>(places < room ? places : room);

@@ -54,21 +54,19 @@ static_assert(sizeof(frequent_memory) <= sizeof(weight_bins));
 
 // A cut in a bin of levels that has too many tokens for a list, out of the way of others.
 template <class Share, bool of_logits>
-__device__ __noinline__ frequent_cuts find_frequent(const Share& share, const row_levels<of_logits>& levels,
-                                                    const level_window& window, const sampling_plan& plan,
-                                                    sampling_memory& own, candidate* held, bool by_count,
-                                                    weight_sum target) {
+__device__ __noinline__ bool find_frequent(const Share& share, const row_levels<of_logits>& levels,
+                                           const level_window& window, const sampling_plan& plan, sampling_memory& own,
+                                           candidate* held, bool by_count, weight_sum target, token_cut& found) {
   const Share own_share = share;
   const windows_of_levels<1, of_logits> windows{{window}, levels};
   candidate* const gathered = plan.num_blocks > 1 ? held + plan.capacity : held;
   row_blocks group(own.blocks, plan.num_blocks);
   frequent_search<Share, of_logits, windows_of_levels<1, of_logits>> search(
       own_share, windows.levels, windows, own.frequent, {held, plan.capacity, gathered, plan.gathered_capacity}, group);
-  frequent_cuts found{false, {0, 0}, 0};
   __syncthreads();
-  found.are_found = search.list_others() && search.find(0, by_count, target, found.kept);
+  const bool is_found = search.list_others() && search.find(0, by_count, target, found);
   group.settle();
-  return found;
+  return is_found;
 }
 
 // A window of which `most` is the greatest weight. The weights before it are the sum of max(weight, most), less `most`
@@ -195,10 +193,11 @@ class token_search {
                           coarse.before.sum);
     is_listed_ = false;
     group_.settle();
-    const frequent_cuts found = find_frequent<Share, of_logits>(
-        Share(share_), row_levels<of_logits>(levels_), {coarse.bin, coarse.bin, of_bin.least, greatest, coarse.before},
-        plan_, own_, held_, by_count, target);
-    if (found.are_found) return found.kept;
+    token_cut found;
+    if (find_frequent<Share, of_logits>(Share(share_), row_levels<of_logits>(levels_),
+                                        level_window::of(coarse.bin, coarse.bin, of_bin.least, greatest, coarse.before),
+                                        plan_, own_, held_, by_count, target, found))
+      return found;
     return narrow<true>(
         [&](auto take) {
           share_.template for_each<1>([&](float value, unsigned column) {

@@ -34,6 +34,31 @@ struct weight_bins {
     if (before + weight < before) atomicAdd(high + bin, 1u);
     if (counting) atomicAdd(counts + bin, 1u);
   }
+  // Several at once. Numbers of tokens are 0 or 1.
+  template <unsigned num>
+  __device__ void add(const unsigned (&to)[num], const unsigned (&weights)[num], const unsigned (&numbers)[num],
+                      bool counting) {
+    unsigned before[num];
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i) before[i] = atomicAdd(low + to[i], weights[i]);
+    if (counting) {
+#pragma unroll
+      for (unsigned i = 0; i < num; ++i) atomicAdd(counts + to[i], numbers[i]);
+    }
+    bool is_carried = false;
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i) is_carried |= before[i] + weights[i] < weights[i];
+    if (!is_carried) return;
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i)
+      if (before[i] + weights[i] < weights[i]) atomicAdd(high + to[i], 1u);
+  }
+  // Many of one bin.
+  __device__ void add(unsigned bin, const token_mass& mass) {
+    const unsigned word = static_cast<unsigned>(mass.sum), before = atomicAdd(low + bin, word);
+    atomicAdd(high + bin, static_cast<unsigned>(mass.sum >> 32) + (before + word < before));
+    atomicAdd(counts + bin, mass.count);
+  }
   __device__ token_mass mass(unsigned bin) const {
     return {static_cast<weight_sum>(high[bin]) << 32 | low[bin], counts[bin]};
   }

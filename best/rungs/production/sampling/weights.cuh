@@ -161,6 +161,26 @@ struct row_levels {
     }
   }
 
+  // How much of a value is one binary logarithm of a weight, or one unit of a scaled probability. NaN where that is
+  // next to nothing.
+  __device__ float unit() const { return __fdividef(factor < 0x1p120f ? 1.0f : NAN, factor); }
+  // About the value that has a level, and how far off any may be that has. NaN where floats do not tell.
+  struct about {
+    float value, error;
+  };
+  __device__ about value_of(unsigned level, float unit) const {
+    constexpr float of_value = 0x1p-20f, of_levels = 0x1p-14f;
+    if constexpr (of_logits) {
+      const float depth = rounded::fused(rounded::to_float(level), 1.0f / (1u << level_bits), -32),
+                  value = rounded::fused(depth, unit, greatest);
+      return {value, rounded::fused(std::fabs(value), of_value, rounded::multiply(of_levels, unit))};
+    } else {
+      const float scaled = rounded::of_bits(rounded::bits_of(0.5f) + (level << (23 - level_bits))),
+                  value = rounded::multiply(scaled, unit);
+      return {value, rounded::multiply(value, of_levels)};
+    }
+  }
+
   // The level too, and weight_of_level(level) in fewer steps.
   __host__ __device__ unsigned weight(float value, unsigned& level) const {
     if constexpr (of_logits) {

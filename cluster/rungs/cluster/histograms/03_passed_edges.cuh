@@ -26,7 +26,8 @@ __device__ parts::range_bins<SampleT, LevelT> pass_edges(parts::range_bins<Sampl
   parts::order_bulk_after_stores();
   parts::meet();
   if (threadIdx.x < cluster_blocks && threadIdx.x != rank && first < last)
-    parts::bulk_pass(edges + first * vector_levels, (last - first) * 16, barrier, threadIdx.x);
+    parts::bulk_pass(edges + first * vector_levels, edges + first * vector_levels, (last - first) * 16, barrier,
+                     threadIdx.x);
   barrier.wait_for_cluster(0);
   given.levels = edges;
   return given;
