@@ -3,8 +3,10 @@
 // The blocks of a cluster copy the row into their shared memory. Warps of all blocks take turns, 512 bytes each, so the
 // blocks' shares are alike. With C blocks, a block knows a bound that ceil(k / C) of its keys reach. The least of all
 // blocks' bounds is reached by k keys of the row, and of random ones by few more: these are the candidates. Each block
-// sorts its own. Then it copies the peers' sorted candidates, and the rank of a candidate is the sum of its ranks among
-// each block's.
+// sorts its own, and all blocks get all. The rank of a candidate is the sum of its ranks among each block's.
+//
+// Bounds, counts and few candidates are stored into the peers' memory, by stores that announce themselves there. So
+// blocks do not meet. Of more candidates each block copies those of its peers, behind a meeting.
 //
 // The bound is the greatest that a histogram tells, of the maxima of small groups of keys. Its bins widen with the
 // distance from the block's greatest key: there are 64 for each power of two.
@@ -22,7 +24,10 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/peers.cuh"
+#include "rungs/cluster/parts/remote.cuh"
+#include "rungs/parts/phase_barrier.cuh"
 #include "rungs/parts/shared_launch.cuh"
+#include "rungs/production/segments/pieces.cuh"
 #include "rungs/production/top_k/block_selection.cuh"
 #include "rungs/production/top_k/candidate_sort.cuh"
 #include "rungs/production/top_k/distance_bins.cuh"
@@ -39,10 +44,14 @@ struct cluster_rows_plan {
   std::size_t dynamic_bytes;
 };
 
-// What a block keeps beside its keys and its candidates. Peers write thresholds and counts.
+// What a block keeps beside its keys and its candidates. Peers write thresholds, counts and few candidates.
 struct cluster_row_memory {
+  static constexpr unsigned most_blocks = cluster::parts::greatest_cluster_blocks, few_of_all = 2048;
+
   block_selection selection;
-  unsigned thresholds[cluster::parts::greatest_cluster_blocks], counts[cluster::parts::greatest_cluster_blocks];
+  alignas(16) candidate few[few_of_all];  // of each block as many
+  unsigned thresholds[most_blocks], counts[most_blocks];
+  parts::phase_barrier has_thresholds, has_counts, has_few;
 };
 
 // A block's share of a row, in its shared memory as integers of the order. Places are in units of 16 bytes.
@@ -70,6 +79,7 @@ class cluster_share {
     }
   };
 
+  // `num_blocks` is a power of two.
   __device__ cluster_share(const keys_of_rows<Order>& keys, std::size_t row, unsigned num_columns, unsigned rank,
                            unsigned num_blocks, uint4* shared)
       : order_(keys.order),
@@ -80,7 +90,8 @@ class cluster_share {
         shared_(shared) {
     before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(Storage));
     const unsigned segments = (size_ + before_ + lanes * vector_items - 1) / (lanes * vector_items);
-    places_ = rank < segments ? (segments - rank - 1) / num_blocks * lanes + lanes : 0;
+    const int bits = 31 - __clz(static_cast<int>(num_blocks));
+    places_ = rank < segments ? ((segments - rank - 1) >> bits) * lanes + lanes : 0;
   }
 
   // Vectors that lie in the row as a whole come asynchronously. The others come by keys, and those that are not in the
@@ -90,9 +101,7 @@ class cluster_share {
     for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
       const unsigned first = column_of(place);
       if (is_whole(first)) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(cluster::parts::shared_address(shared_ + place)),
-                     "l"(from_ + first)
-                     : "memory");
+        copy_16_bytes(shared_ + place, reinterpret_cast<const uint4*>(from_ + first));
       } else {
         Storage* const to = reinterpret_cast<Storage*>(shared_ + place);
 #pragma unroll 1
@@ -103,7 +112,7 @@ class cluster_share {
   }
   // Turns the thread's keys into the order's integers, and returns the greatest.
   __device__ unsigned end_copies() const {
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_copies();
     unsigned greatest = 0;
 #pragma unroll 1
     for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
@@ -181,7 +190,7 @@ __device__ candidate exact_bound(const Share& share, const cluster_rows_plan& pl
       }
     });
     cluster::parts::meet();
-    const unsigned part = (1u << block_selection::digit_bits) / plan.cluster_blocks;
+    const unsigned part = (1u << block_selection::digit_bits) >> (31 - __clz(plan.cluster_blocks));
     if (threadIdx.x < part) {
       unsigned* const bin = selection.bins + rank * part + threadIdx.x;
       unsigned sum = 0;
@@ -231,33 +240,49 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   auto* const held = reinterpret_cast<candidate*>(cluster_rows_memory + sizeof(cluster_row_memory));
   auto* const gathered = held + plan.capacity;  // where the keys lie before
   const unsigned rank = cluster::parts::block_rank(), num_blocks = plan.cluster_blocks;
-  const std::size_t row = blockIdx.x / num_blocks;
-  cluster::parts::arrive_started();
+  const int block_bits = 31 - __clz(static_cast<int>(num_blocks));
+  const std::size_t row = blockIdx.x >> block_bits;
+  const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
 
   // The row comes, and a block's bound of it.
   const cluster_share<Order> share(keys, row, plan.num_columns, rank, num_blocks, reinterpret_cast<uint4*>(gathered));
   share.begin_copies();
+  if (warp == 0) cluster::parts::expect(own.has_thresholds, num_blocks * sizeof(unsigned));
+  if (warp == 1) cluster::parts::expect(own.has_counts, num_blocks * sizeof(unsigned));
+  if (threadIdx.x == 2 * lanes) {
+    own.has_few.initialise(1);
+    parts::publish_barriers();
+  }
+  cluster::parts::arrive_started();
   distance_bins::clear(own.selection);
   const unsigned greatest = share.end_copies();
   const unsigned bound_of_block =
-      bound_of_share(share, greatest, (plan.k + num_blocks - 1) / num_blocks, plan.counts_vectors, own.selection);
+      bound_of_share(share, greatest, (plan.k + num_blocks - 1) >> block_bits, plan.counts_vectors, own.selection);
 
   // The least bound of all blocks.
   cluster::parts::wait();
-  if (threadIdx.x < num_blocks) *of_rank(own.thresholds + rank, threadIdx.x) = bound_of_block;
-  cluster::parts::meet();
-  const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
+  if (threadIdx.x < num_blocks)
+    cluster::parts::store_remote(own.thresholds + rank, own.has_thresholds, threadIdx.x, bound_of_block);
+  own.has_thresholds.wait_for_cluster(0);
   const unsigned least = warp_all_reduce(lane < num_blocks ? own.thresholds[lane] : 0xffffffff, minimum{});
   candidate bound = static_cast<candidate>(least) << plan.layout.index_bits;
 
   // Sorted candidates in all blocks. Where there is no room for all, the k of the exact bound.
+  const unsigned peer = warp & (num_blocks - 1), peer_lane = (warp >> block_bits) * lanes + lane,
+                 step = block_threads >> block_bits, most_few = cluster_row_memory::few_of_all >> block_bits;
   unsigned behind;  // the candidates of the lane's block and those before, as they are gathered
+  bool are_few = false;
   for (bool is_exact = false;; is_exact = true) {
     collect_candidates(share, plan.layout, bound, held, plan.capacity, own.selection.size);
     const unsigned found = own.selection.size;
     if (found <= plan.capacity) sort_candidates(held, gathered, found);
-    if (threadIdx.x < num_blocks) *of_rank(own.counts + rank, threadIdx.x) = found;
-    cluster::parts::meet();
+    if (threadIdx.x < num_blocks) cluster::parts::store_remote(own.counts + rank, own.has_counts, threadIdx.x, found);
+    if (!is_exact && found <= most_few) {
+#pragma unroll 1
+      for (unsigned i = peer_lane; i < found; i += step)
+        cluster::parts::store_remote(own.few + rank * most_few + i, own.has_few, peer, held[i]);
+    }
+    own.has_counts.wait_for_cluster(is_exact);
     const unsigned count = lane < num_blocks ? own.counts[lane] : 0;
     behind = count + count % 2;  // copied by 16 bytes
 #pragma unroll
@@ -266,22 +291,31 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
       if (lane >= distance) behind += before;
     }
     const unsigned total = __shfl_sync(parts::full_mask, behind, lanes - 1);
-    if (is_exact || (total <= plan.gathered_capacity && warp_all_reduce(count, maximum{}) <= plan.capacity)) break;
+    if (is_exact) break;
+    const unsigned num_sent = warp_all_reduce(count <= most_few ? count : 0, plus{});
+    if (threadIdx.x == 0) own.has_few.arrive_and_expect(num_sent * sizeof(candidate));
+    own.has_few.wait_for_cluster(0);
+    const unsigned most = warp_all_reduce(count, maximum{});
+    are_few = most <= most_few;
+    if (are_few || (total <= plan.gathered_capacity && most <= plan.capacity)) break;
     share.begin_copies();
     share.end_copies();
+    if (threadIdx.x == 0) own.has_counts.arrive_and_expect(num_blocks * sizeof(unsigned));
     bound = exact_bound(share, plan, rank, own.selection);
   }
 
   // All blocks' candidates come to each. A warp copies from one peer, with others where there are fewer peers.
-  const unsigned peer = warp % num_blocks, peer_lane = warp / num_blocks * lanes + lane;
-  const unsigned step = block_threads / num_blocks;
   const unsigned size = own.counts[peer];
-  const candidate* const list = gathered + (__shfl_sync(parts::full_mask, behind, peer) - (size + size % 2));
-  const auto* const there = reinterpret_cast<const uint4*>(of_rank(held, peer));
+  const candidate* list = own.few + peer * most_few;
+  if (!are_few) {
+    cluster::parts::meet();
+    candidate* const to = gathered + (__shfl_sync(parts::full_mask, behind, peer) - (size + size % 2));
+    const auto* const there = reinterpret_cast<const uint4*>(of_rank(held, peer));
 #pragma unroll 1
-  for (unsigned i = peer_lane; i < (size + 1) / 2; i += step)
-    reinterpret_cast<uint4*>(const_cast<candidate*>(list))[i] = there[i];
-  cluster::parts::arrive();  // when all have, peers may leave
+    for (unsigned i = peer_lane; i < (size + 1) / 2; i += step) reinterpret_cast<uint4*>(to)[i] = there[i];
+    cluster::parts::arrive();  // when all have, peers may leave
+    list = to;
+  }
 
   // The rank of a candidate is the sum of those among each block's. A warp looks into what it has copied: neighbours
   // among sorted candidates take the same way there.
@@ -314,7 +348,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
       if (ranks[i] < plan.k) output.write(row, ranks[i], plan.layout.column_of(held[tile + i]));
     __syncthreads();
   }
-  cluster::parts::wait();
+  if (!are_few) cluster::parts::wait();
 #endif
 }
 
@@ -325,8 +359,11 @@ struct cluster_rows {
   static constexpr std::size_t wide_columns = 64 * 1024;
   static constexpr int least_blocks = 4, resident_short_shares = 2;
   static constexpr std::size_t slack = 512;  // candidates of a block beyond k
-  // More rows take it only where they are not gathered (gathered_rows.cuh).
-  static constexpr std::size_t most_rows_of_choice = 4;
+  // More rows, or longer ones, take it only where they are not gathered (gathered_rows.cuh).
+  static bool is_faster_than_gathered(std::size_t num_rows, std::size_t num_columns, std::size_t k) {
+    constexpr std::size_t few_rows = 4, most_rows = 16, most_of_k = 256, most_of_columns = 128 * 1024;
+    return num_rows <= few_rows || (num_rows <= most_rows && num_columns <= most_of_columns && k <= most_of_k);
+  }
 
   // Whether it is worth it, and a block has room. plan.cluster_blocks is 0 where not.
   template <class Order, class Output>

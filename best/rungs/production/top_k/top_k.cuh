@@ -72,7 +72,8 @@ cudaError_t top_k_by_shape(void* d_temp_storage, std::size_t& temp_storage_bytes
   }
   cluster_rows_plan clusters{};
   error = cluster_rows::fit<Order, Output>(limits, layout, num_rows, num_columns, k, clusters);
-  if (error == cudaSuccess && k > 1 && (clusters.cluster_blocks == 0 || num_rows > cluster_rows::most_rows_of_choice))
+  if (error == cudaSuccess && k > 1 &&
+      (clusters.cluster_blocks == 0 || !cluster_rows::is_faster_than_gathered(num_rows, num_columns, k)))
     error = gathered_rows::fit<Order, Output>(limits, num_rows, num_columns, k, blocks);
   if (error != cudaSuccess) return error;
   if (blocks > 0) {
