@@ -66,7 +66,12 @@ __device__ inline float less(float a, float b) {
   asm("min.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
-// 2^value, within 2^-22 of it; denormals become 0. Only for bounds and guesses.
+// 1 / value and 2^value, within 2^-22 of them; denormals become 0. Only for bounds and guesses.
+__device__ inline float about_inverse(float value) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
 __device__ inline float about_power(float value) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
@@ -85,6 +90,7 @@ __host__ __device__ inline float fused(float a, float b, float c) { return std::
 __host__ __device__ inline float saturated(float a, float b, float c) {
   return std::fmin(std::fmax(std::fma(a, b, c), 0.0f), 1.0f);
 }
+__host__ __device__ inline float about_inverse(float value) { return 1 / value; }
 __host__ __device__ inline float about_power(float value) { return std::exp2(value); }
 __host__ __device__ inline float marked_whole(float value) { return std::floor(value) + 0x1p23f; }
 __host__ __device__ inline float divide(float a, float b) { return a / b; }
@@ -163,12 +169,12 @@ struct row_levels {
 
   // How much of a value is one binary logarithm of a weight, or one unit of a scaled probability. NaN where that is
   // next to nothing.
-  __device__ float unit() const { return __fdividef(factor < 0x1p120f ? 1.0f : NAN, factor); }
+  __host__ __device__ float unit() const { return factor < 0x1p120f ? rounded::about_inverse(factor) : NAN; }
   // About the value that has a level, and how far off any may be that has. NaN where floats do not tell.
   struct about {
     float value, error;
   };
-  __device__ about value_of(unsigned level, float unit) const {
+  __host__ __device__ about value_of(unsigned level, float unit) const {
     constexpr float of_value = 0x1p-20f, of_levels = 0x1p-14f;
     if constexpr (of_logits) {
       const float depth = rounded::fused(rounded::to_float(level), 1.0f / (1u << level_bits), -32),
