@@ -15,8 +15,8 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Peers write a block's extremes, the sums that it merges, groups, what is told about windows, sizes, few tokens, and
-// the last token of the cuts. Tokens of windows go to the first block, where its bins were.
+// Peers write extremes, the sums that the block merges, groups, what is told about windows, and sizes. They also write
+// few tokens, and the last token of the cuts. Tokens of windows go to the first block, where its bins were.
 struct level_memory {
   static constexpr unsigned num_bins = weight_bins::num_bins, group_bins = parts::warp_threads,
                             num_groups = num_bins / group_bins;

@@ -6,9 +6,9 @@
 
 namespace rungs::RUNGS_ABI::cluster::parts {
 
-// Copies `bytes` bytes, a multiple of 16, from `from` to where block `rank` has what `to` names in the caller's shared
-// memory, and counts them on `barrier` there. Both are aligned to 16. What the block has stored in `from` itself it
-// orders first (order_bulk_after_stores), and it does not end before the bytes have come.
+// Copies `bytes` bytes, a multiple of 16, to where block `rank` has what `to` names in the caller's shared memory.
+// Counts them on `barrier` there. Both ends are aligned to 16. What the block has stored in `from` itself it orders
+// first (order_bulk_after_stores), and it does not end before the bytes have come.
 __device__ inline void bulk_pass(void* to, const void* from, unsigned bytes, const phase_barrier& barrier,
                                  unsigned rank) {
   unsigned remote_to, remote_barrier;
