@@ -2,12 +2,10 @@
 // cut's bin is found among them, and the cut's token among the few that are left.
 #pragma once
 
-#include "rungs/operators.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/sampling/halved_bins.cuh"
 #include "rungs/production/sampling/level_lists.cuh"
 #include "rungs/production/sampling/level_memory.cuh"
-#include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/token_cuts.cuh"
 #include "rungs/production/sampling/warp_masses.cuh"
 #include "rungs/production/sampling/weight_bins.cuh"

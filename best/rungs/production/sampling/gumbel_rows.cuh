@@ -23,10 +23,10 @@
 #include <type_traits>
 
 #include "rungs/operators.cuh"
+#include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
-#include "rungs/production/sampling/warp_masses.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -181,7 +181,7 @@ class gumbel_share : public row_share<T, false> {
     const float value = to_float(items[0]);
     int score = INT_MIN;
     if (column < this->size_ && value > -INFINITY) score = score_of(value, words_of(column / 4).word(column));
-    score = of_all_lanes(score, maximum{});
+    score = parts::warp_aggregate(score, maximum{});
     if (threadIdx.x % lanes == 0 && score > INT_MIN) atomicMax(&own_.best_score, score);
   }
   __device__ int score_of(float value, unsigned word) const {

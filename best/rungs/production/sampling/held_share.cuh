@@ -76,10 +76,11 @@ class held_share : public row_share<T, false> {
       }
     }
   }
-  // take(values, place of the first vector) for so many of the thread's items at once. What it has not is NaN.
-  template <unsigned num, class Take>
+  // take(values, place of the first vector) for many of the thread's items at once. What it has not is NaN.
+  static constexpr unsigned items_at_once = 16;
+  template <class Take>
   __device__ void for_each_items(Take take) const {
-    constexpr unsigned at_once = num / vector_items;
+    constexpr unsigned at_once = items_at_once / vector_items;
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; tile < this->places_; tile += at_once * block_threads) {
       uint4 vectors[at_once];
@@ -95,7 +96,7 @@ class held_share : public row_share<T, false> {
                                               : this->read(place);
         }
       }
-      float values[num];
+      float values[items_at_once];
 #pragma unroll
       for (unsigned v = 0; v < at_once; ++v)
         unpack(vectors[v], *reinterpret_cast<values_of_vector*>(values + v * vector_items));

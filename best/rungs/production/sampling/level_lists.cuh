@@ -2,6 +2,7 @@
 // so many of each block. All blocks learn how many there are.
 #pragma once
 
+#include "rungs/cluster/parts/block_bits.cuh"
 #include "rungs/cluster/parts/remote.cuh"
 #include "rungs/operators.cuh"
 #include "rungs/parts/warp.cuh"
@@ -19,8 +20,7 @@ template <class T, bool of_logits>
 class level_lists : public level_windows<T, of_logits> {
   using base = level_windows<T, of_logits>;
   using memory = level_memory;
-  static constexpr unsigned lanes = parts::warp_threads;
-  static constexpr unsigned vector_items = held_share<T>::vector_items;
+  static constexpr unsigned lanes = parts::warp_threads, items_at_once = held_share<T>::items_at_once;
 
  public:
   using base::base;
@@ -32,7 +32,7 @@ class level_lists : public level_windows<T, of_logits> {
     this->find_windows(levels, least_level, targets, meanwhile);
 
     const unsigned num_blocks = group_.num_blocks(), rank = group_.rank(), lane = threadIdx.x % lanes;
-    capacity_ = memory::list_capacity >> (31 - __clz(static_cast<int>(num_blocks)));
+    capacity_ = memory::list_capacity >> cluster::parts::block_bits(num_blocks);
     if (num_blocks == 1) __syncthreads();  // all windows are told
     window_test tests[memory::num_windows];
 #pragma unroll
@@ -41,11 +41,10 @@ class level_lists : public level_windows<T, of_logits> {
       own_.clear_fine();
       if (threadIdx.x < memory::num_windows) this->keep_window(threadIdx.x, targets);
     }
-    constexpr unsigned at_once = 16;
-    share_.template for_each_items<at_once>([&](const float(&values)[at_once], unsigned first) {
+    share_.for_each_items([&](const float(&values)[items_at_once], unsigned first) {
       unsigned mask = 0;
 #pragma unroll
-      for (unsigned i = 0; i < at_once; ++i) {
+      for (unsigned i = 0; i < items_at_once; ++i) {
         bool may_be_in = tests[1].may_have(values[i]) | tests[2].may_have(values[i]);
         if (targets.top_k > 0) may_be_in |= tests[0].may_have(values[i]);
         if (may_be_in) mask |= 1u << i;
@@ -88,9 +87,8 @@ class level_lists : public level_windows<T, of_logits> {
   template <class Take>
   __device__ void for_each_token(Take take) const {
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes, num_blocks = group_.num_blocks();
-    const int bits = 31 - __clz(static_cast<int>(num_blocks));
-    const unsigned peer = warp & (num_blocks - 1), first = peer * capacity_,
-                   size = num_blocks > 1 ? __shfl_sync(parts::full_mask, size_, peer) : size_;
+    const unsigned bits = cluster::parts::block_bits(num_blocks), peer = warp & (num_blocks - 1),
+                   first = peer * capacity_, size = num_blocks > 1 ? __shfl_sync(parts::full_mask, size_, peer) : size_;
 #pragma unroll 1
     for (unsigned i = (warp >> bits) * lanes + lane; i < size; i += weight_bins::block_threads >> bits)
       take(own_.gathered[first + i], first + i);

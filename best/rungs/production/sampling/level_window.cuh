@@ -8,22 +8,20 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Neighbouring bins in which a cut lies: `first` to `last`, with the levels `least` to `greatest`. `before` is the mass
-// of all bins before them.
+// Neighbouring bins in which a cut lies, with the levels `least` to `greatest`. `before` is the mass of all bins before
+// them.
 struct level_window {
-  unsigned first, last, least, greatest;
+  unsigned least, greatest;
   token_mass before;
   unsigned shift;  // how many low bits of a level its 512 finer bins leave out
 
-  static __device__ level_window of(unsigned first, unsigned last, unsigned least, unsigned greatest,
-                                    const token_mass& before) {
+  static __device__ level_window of(unsigned least, unsigned greatest, const token_mass& before) {
     constexpr int digit_bits = 9;
     const int bits = 32 - __clz(static_cast<int>(greatest - least));
-    return {first, last, least, greatest, before, static_cast<unsigned>(max(bits - digit_bits, 0))};
+    return {least, greatest, before, static_cast<unsigned>(max(bits - digit_bits, 0))};
   }
   // Where a call has no such cut.
-  static __device__ level_window none() { return {1, 0, most_level + 1, most_level + 1, {0, 0}, 0}; }
-  __device__ bool is_none() const { return first > last; }
+  static __device__ level_window none() { return {most_level + 1, most_level + 1, {0, 0}, 0}; }
 
   __device__ bool has(unsigned level) const { return level - least <= greatest - least; }
   __device__ unsigned fine_bin(unsigned level) const { return (greatest - level) >> shift; }
@@ -33,11 +31,11 @@ struct level_window {
 // few others are. They are NaN or infinite where floats do not tell.
 struct alignas(16) window_start {
   token_mass before;
-  unsigned first, greatest;
+  unsigned greatest;
   float high;
 };
 struct alignas(16) window_end {
-  unsigned last, least;
+  unsigned least;
   float low;
 };
 

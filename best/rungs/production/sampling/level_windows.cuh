@@ -8,6 +8,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "rungs/cluster/parts/block_bits.cuh"
 #include "rungs/cluster/parts/bulk_pass.cuh"
 #include "rungs/cluster/parts/remote.cuh"
 #include "rungs/operators.cuh"
@@ -27,8 +28,7 @@ template <class T, bool of_logits>
 class level_windows : public level_extremes<T, of_logits> {
   using base = level_extremes<T, of_logits>;
   using memory = level_memory;
-  static constexpr unsigned lanes = parts::warp_threads;
-  static constexpr unsigned vector_items = held_share<T>::vector_items;
+  static constexpr unsigned lanes = parts::warp_threads, items_at_once = held_share<T>::items_at_once;
 
  public:
   using base::base;
@@ -40,8 +40,7 @@ class level_windows : public level_extremes<T, of_logits> {
   __device__ void keep_window(unsigned w, const window_targets& targets) const {
     const window_start& start = own_.starts[w];
     const window_end& end = own_.ends[w];
-    own_.windows[w] = targets.has(w) ? level_window::of(start.first, end.last, end.least, start.greatest, start.before)
-                                     : level_window::none();
+    own_.windows[w] = targets.has(w) ? level_window::of(end.least, start.greatest, start.before) : level_window::none();
   }
 
  protected:
@@ -60,11 +59,10 @@ class level_windows : public level_extremes<T, of_logits> {
     const unsigned depth = most_level - max(levels.level(least_), least_level);
     shift_ = static_cast<unsigned>(max(32 - __clz(static_cast<int>(depth)) - weight_bins::digit_bits, 0));
     if (depth > 0) {
-      constexpr unsigned at_once = 16;
-      share_.template for_each_items<at_once>([&](const float(&values)[at_once], unsigned) {
-        unsigned bins[at_once], weights[at_once], numbers[at_once];
+      share_.for_each_items([&](const float(&values)[items_at_once], unsigned) {
+        unsigned bins[items_at_once], weights[items_at_once], numbers[items_at_once];
 #pragma unroll
-        for (unsigned i = 0; i < at_once; ++i) {
+        for (unsigned i = 0; i < items_at_once; ++i) {
           unsigned level;
           weights[i] = levels.weight(values[i], level);
           const unsigned below = most_level - level;
@@ -97,7 +95,7 @@ class level_windows : public level_extremes<T, of_logits> {
   __device__ void merge(Meanwhile meanwhile) const {
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes, num_blocks = group_.num_blocks(),
                    rank = group_.rank();
-    const unsigned part = memory::num_bins >> (31 - __clz(static_cast<int>(num_blocks))), own_part = rank * part;
+    const unsigned part = groups_of_block() * memory::group_bins, own_part = rank * part;
     // Each block begins with another one. A warp sends to each.
     const unsigned peer = (rank + warp + 1) & (num_blocks - 1);
     if (num_blocks > 1) parts::order_bulk_after_stores();
@@ -158,7 +156,7 @@ class level_windows : public level_extremes<T, of_logits> {
     }
   };
   __device__ unsigned groups_of_block() const {
-    return memory::num_groups >> (31 - __clz(static_cast<int>(group_.num_blocks())));
+    return memory::num_groups >> cluster::parts::block_bits(group_.num_blocks());
   }
   __device__ unsigned greatest_level(unsigned bin) const { return most_level - (bin << shift_); }
   __device__ unsigned least_level(unsigned bin) const {
@@ -181,17 +179,17 @@ class level_windows : public level_extremes<T, of_logits> {
       if constexpr (by_count)
         mass = {sums.before_group(group) + (first > 0 ? own_.merged.sums[place - lane + first - 1] : 0),
                 static_cast<unsigned>(mass.sum)};
-      const unsigned bin = group * memory::group_bins + first, greatest = greatest_level(bin);
+      const unsigned greatest = greatest_level(group * memory::group_bins + first);
       const auto about = levels.value_of(greatest, unit);
       // Infinite logits count as the greatest float.
       const bool is_infinite = greatest == most_level && levels.greatest >= FLT_MAX;
       tell(own_.starts + w, own_.has_window[w],
-           window_start{mass, bin, greatest, is_infinite ? INFINITY : about.value + about.error});
+           window_start{mass, greatest, is_infinite ? INFINITY : about.value + about.error});
     }
     if (last < lanes) {
-      const unsigned bin = group * memory::group_bins + last, least = least_level(bin);
+      const unsigned least = least_level(group * memory::group_bins + last);
       const auto about = levels.value_of(least, unit);
-      tell(own_.ends + w, own_.has_window[w], window_end{bin, least, about.value - about.error});
+      tell(own_.ends + w, own_.has_window[w], window_end{least, about.value - about.error});
     }
   }
   // By all warps. Each has a group of the block's part. Where there are warps enough, others have it for the draw. The

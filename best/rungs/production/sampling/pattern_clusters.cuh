@@ -11,6 +11,7 @@
 
 #include <cuda_runtime.h>
 
+#include "rungs/cluster/parts/block_bits.cuh"
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/cluster/parts/remote.cuh"
 #include "rungs/operators.cuh"
@@ -89,8 +90,8 @@ class pattern_cluster {
         row_(row, num_columns),
         num_blocks_(num_blocks),
         rank_(cluster::parts::block_rank()),
-        share_((row_.num_vectors + num_blocks - 1) >> block_bits(num_blocks)),
-        part_bits_(bins_bits - block_bits(num_blocks)) {}
+        share_((row_.num_vectors + num_blocks - 1) >> cluster::parts::block_bits(num_blocks)),
+        part_bits_(bins_bits - cluster::parts::block_bits(num_blocks)) {}
   __device__ unsigned rank() const { return rank_; }
 
   // By all: counts the block's columns, and sends the counts. Returns the row's greatest item, or the greatest NaN that
@@ -303,9 +304,6 @@ class pattern_cluster {
   static constexpr float beyond = 0x1.fep6f, least_value = 0x1p-25f;  // the outer bins'
   static constexpr unsigned bins_bits = 13;
   static_assert(bins::num == 1u << bins_bits);
-  static __device__ unsigned block_bits(unsigned num_blocks) {
-    return 31 - static_cast<unsigned>(__clz(static_cast<int>(num_blocks)));
-  }
   // The thread's vectors of a tile.
   __device__ unsigned place_in(unsigned tile, unsigned i) const {
     return rank_ * share_ + tile + i * block_threads + threadIdx.x;

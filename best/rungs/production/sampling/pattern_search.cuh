@@ -287,7 +287,7 @@ class pattern_search {
     first = parts::warp_reduce(first, minimum{});
     if (threadIdx.x % lanes == 0) own_.first_of_warps[threadIdx.x / lanes] = first;
     __syncthreads();
-    first = of_all_lanes(own_.first_of_warps[threadIdx.x % bins::warps], minimum{});
+    first = parts::warp_aggregate(own_.first_of_warps[threadIdx.x % bins::warps], minimum{});
     const uint4 four = four_at(first);
     const bool is_negative = first >= none / 2;
     if (is_negative)

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "rungs/cluster/parts/block_bits.cuh"
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/rows/row_group.cuh"
@@ -29,8 +30,7 @@ class row_share {
       : from_(row), size_(num_columns), rank_(rank), num_blocks_(num_blocks), shared_(shared) {
     before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(T));
     const unsigned segments = (size_ + before_ + lanes * vector_items - 1) / (lanes * vector_items);
-    const int bits = 31 - __clz(static_cast<int>(num_blocks));
-    places_ = rank < segments ? ((segments - rank - 1) >> bits) * lanes + lanes : 0;
+    places_ = rank < segments ? ((segments - rank - 1) >> cluster::parts::block_bits(num_blocks)) * lanes + lanes : 0;
   }
 
   // Places of 16 bytes that a block needs for its share.

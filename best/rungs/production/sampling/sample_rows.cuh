@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "rungs/cluster/parts/block_bits.cuh"
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/production/sampling/gumbel_rows.cuh"
@@ -38,7 +39,7 @@ namespace rungs::RUNGS_ABI::production {
 
 // By a shift: a division would come before the first load.
 __device__ inline unsigned row_of_block(const sampling_plan& plan) {
-  return blockIdx.x >> (31 - __clz(static_cast<int>(plan.num_blocks)));
+  return blockIdx.x >> cluster::parts::block_bits(plan.num_blocks);
 }
 
 template <class T, bool resident, bool of_logits>

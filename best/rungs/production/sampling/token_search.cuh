@@ -195,8 +195,8 @@ class token_search {
     group_.settle();
     token_cut found;
     if (find_frequent<Share, of_logits>(Share(share_), row_levels<of_logits>(levels_),
-                                        level_window::of(coarse.bin, coarse.bin, of_bin.least, greatest, coarse.before),
-                                        plan_, own_, held_, by_count, target, found))
+                                        level_window::of(of_bin.least, greatest, coarse.before), plan_, own_, held_,
+                                        by_count, target, found))
       return found;
     return narrow<true>(
         [&](auto take) {

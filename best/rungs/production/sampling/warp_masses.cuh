@@ -1,5 +1,4 @@
-// Sums of token masses across the lanes of a warp, and reductions whose result all lanes get. All lanes of a warp call
-// each function but add().
+// Sums of token masses across the lanes of a warp. All lanes of a warp call each function but add().
 #pragma once
 
 #include "rungs/operators.cuh"
@@ -8,12 +7,6 @@
 #include "rungs/production/sampling/weight_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
-
-// The reduction of all lanes' numbers, in all lanes.
-template <class Number, class ReductionOpT>
-__device__ Number of_all_lanes(Number number, ReductionOpT reduction_op) {
-  return __shfl_sync(parts::full_mask, parts::warp_reduce(number, reduction_op), 0);
-}
 
 __device__ inline void add(token_mass& to, const token_mass& other) {
   to.sum += other.sum;
