@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "rungs/cluster/parts/block_bits.cuh"
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/cluster/parts/remote.cuh"
@@ -91,7 +90,8 @@ class cluster_share {
         shared_(shared) {
     before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(Storage));
     const unsigned segments = (size_ + before_ + lanes * vector_items - 1) / (lanes * vector_items);
-    places_ = rank < segments ? ((segments - rank - 1) >> cluster::parts::block_bits(num_blocks)) * lanes + lanes : 0;
+    const int bits = 31 - __clz(static_cast<int>(num_blocks));
+    places_ = rank < segments ? ((segments - rank - 1) >> bits) * lanes + lanes : 0;
   }
 
   // Vectors that lie in the row as a whole come asynchronously. The others come by keys, and those that are not in the
@@ -190,7 +190,7 @@ __device__ candidate exact_bound(const Share& share, const cluster_rows_plan& pl
       }
     });
     cluster::parts::meet();
-    const unsigned part = (1u << block_selection::digit_bits) >> cluster::parts::block_bits(plan.cluster_blocks);
+    const unsigned part = (1u << block_selection::digit_bits) >> (31 - __clz(plan.cluster_blocks));
     if (threadIdx.x < part) {
       unsigned* const bin = selection.bins + rank * part + threadIdx.x;
       unsigned sum = 0;
@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   auto* const held = reinterpret_cast<candidate*>(cluster_rows_memory + sizeof(cluster_row_memory));
   auto* const gathered = held + plan.capacity;  // where the keys lie before
   const unsigned rank = cluster::parts::block_rank(), num_blocks = plan.cluster_blocks;
-  const unsigned block_bits = cluster::parts::block_bits(num_blocks);
+  const int block_bits = 31 - __clz(static_cast<int>(num_blocks));
   const std::size_t row = blockIdx.x >> block_bits;
   const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
 
